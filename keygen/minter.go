@@ -1,0 +1,196 @@
+package keygen
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"sync/atomic"
+)
+
+// Errors of a [Minter].
+var (
+	// ErrWentBack says that the counter returned a value not above one that it
+	// returned before: it was rolled back or breaks its contract. The Minter
+	// that saw it mints no more, for ever.
+	ErrWentBack = errors.New("the counter went back")
+
+	// ErrExhausted says that the counter is beyond what a name can hold.
+	ErrExhausted = errors.New("no epochs left")
+)
+
+// Counter is where a Minter's epochs come from.
+type Counter interface {
+	// Next claims an epoch: a value above every value it returned before, over
+	// restarts too, that nobody else was or will be given under the same
+	// identity. When it cannot be sure of that it returns an error, and the
+	// value, if there was one, is burned. It returns soon after ctx is done.
+	Next(ctx context.Context) (uint64, error)
+}
+
+// MinterConfig is what a [Minter] needs.
+type MinterConfig struct {
+	Class    Class    // h, v or j
+	Identity Identity // whose names are minted
+	Counter  Counter  // where epochs come from; called by one goroutine at a time
+
+	// Random is read for lease keys, 16 bytes at a time, by many goroutines at
+	// once; nil means [crypto/rand.Reader].
+	Random io.Reader
+
+	// NamesPerEpoch bounds the seqs used under one epoch, 1 to MaxSeq+1;
+	// 0 means MaxSeq+1.
+	NamesPerEpoch uint64
+}
+
+// Minter hands out leases, each with seqs that no other lease has and a key of
+// its own. It is safe for concurrent use: all but the claim of a new epoch is
+// lock-free.
+type Minter struct {
+	class   Class
+	counter Counter
+	random  io.Reader
+	limit   uint64 // seqs per epoch
+
+	current  atomic.Pointer[openEpoch]
+	claiming chan struct{} // holds a token while somebody claims; guards highest
+	highest  uint64        // the last epoch claimed
+}
+
+// openEpoch is an epoch under which names are minted.
+type openEpoch struct {
+	identity Identity
+	number   uint64
+	next     atomic.Uint64 // the lowest seq not handed out; beyond the limit when used up
+	err      error         // why there is no epoch: then the limit is reached from the start
+}
+
+// NewMinter claims an epoch from the counter and returns a Minter that mints
+// under it. A config that no name can have is an [ErrInvalid]; errors of the
+// counter are returned wrapped.
+func NewMinter(ctx context.Context, c MinterConfig) (*Minter, error) {
+	switch {
+	case !c.Class.minted():
+		return nil, fmt.Errorf("%w: minter of class %q: names are minted in classes h, v and j", ErrInvalid, c.Class)
+	case c.Identity.IsZero():
+		return nil, fmt.Errorf("%w: minter without an identity", ErrInvalid)
+	case c.NamesPerEpoch > MaxSeq+1:
+		return nil, fmt.Errorf("%w: %d names an epoch: at most %d", ErrInvalid, c.NamesPerEpoch, MaxSeq+1)
+	}
+	m := &Minter{class: c.Class, counter: c.Counter, random: c.Random, limit: c.NamesPerEpoch}
+	if m.random == nil {
+		m.random = rand.Reader
+	}
+	if m.limit == 0 {
+		m.limit = MaxSeq + 1
+	}
+	m.claiming = make(chan struct{}, 1)
+	if err := m.Renew(ctx, c.Identity); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// Epoch returns the identity and the number of the epoch under which names are
+// minted now; the error is why there is none.
+func (m *Minter) Epoch() (Identity, uint64, error) {
+	e := m.current.Load()
+	return e.identity, e.number, e.err
+}
+
+// Lease takes up to count seqs, 1 to MaxSeq+1, in one epoch: count of them
+// unless the epoch holds fewer, and at least one. Callers that need more ask
+// again. It claims a new epoch when the open one is used up; an error uses up
+// nothing.
+func (m *Minter) Lease(ctx context.Context, count uint64) (*Lease, error) {
+	if count < 1 || count > MaxSeq+1 {
+		return nil, fmt.Errorf("%w: lease of %d names: 1 to %d", ErrInvalid, count, MaxSeq+1)
+	}
+	t := Terms{Class: m.class}
+	if _, err := io.ReadFull(m.random, t.Key[:]); err != nil {
+		return nil, fmt.Errorf("draw a lease key: %w", err)
+	}
+	for {
+		e := m.current.Load()
+		if e.take(m.limit, count, &t) {
+			return NewLease(t)
+		}
+		if err := m.replace(ctx, e); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// take gives t up to count seqs of e, or reports that there are none left.
+func (e *openEpoch) take(limit, count uint64, t *Terms) bool {
+	// Asking before adding bounds how far next can run beyond the limit.
+	if e.err != nil || e.next.Load() >= limit {
+		return false
+	}
+	first := e.next.Add(count) - count
+	if first >= limit {
+		return false
+	}
+	t.Identity, t.Epoch = e.identity, e.number
+	t.First, t.Count = first, min(count, limit-first)
+	return true
+}
+
+// Renew claims a new epoch and mints under it with the given identity from then
+// on. Leases taken before stay what they were. On an error everything stays as
+// it was, but for [ErrWentBack].
+func (m *Minter) Renew(ctx context.Context, id Identity) error {
+	if err := m.lock(ctx); err != nil {
+		return err
+	}
+	defer m.unlock()
+	return m.open(ctx, id)
+}
+
+// replace opens a new epoch in place of e, unless somebody else did already.
+func (m *Minter) replace(ctx context.Context, e *openEpoch) error {
+	if err := m.lock(ctx); err != nil {
+		return err
+	}
+	defer m.unlock()
+	if m.current.Load() != e {
+		return nil
+	}
+	return m.open(ctx, e.identity)
+}
+
+func (m *Minter) lock(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("open an epoch: %w", err)
+	}
+	select {
+	case m.claiming <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("open an epoch, waiting for another claim: %w", ctx.Err())
+	}
+}
+
+func (m *Minter) unlock() { <-m.claiming }
+
+// open claims an epoch and makes it the current one; its caller holds the token.
+func (m *Minter) open(ctx context.Context, id Identity) error {
+	if e := m.current.Load(); e != nil && e.err != nil {
+		return e.err
+	}
+	number, err := m.counter.Next(ctx)
+	switch {
+	case err != nil:
+		return fmt.Errorf("open an epoch: %w", err)
+	case m.current.Load() != nil && number <= m.highest:
+		err = fmt.Errorf("open an epoch: %w: it returned %d after %d", ErrWentBack, number, m.highest)
+		m.current.Store(&openEpoch{identity: id, err: err})
+		return err
+	case number > MaxEpoch:
+		return fmt.Errorf("open an epoch: %w: the counter is at %d, a name holds %d", ErrExhausted, number, MaxEpoch)
+	}
+	m.highest = number
+	m.current.Store(&openEpoch{identity: id, number: number})
+	return nil
+}

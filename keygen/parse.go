@@ -1,0 +1,117 @@
+package keygen
+
+import (
+	"errors"
+	"fmt"
+	"unicode/utf8"
+)
+
+// ErrInvalid is what every error about a text that is not a name, an identity, a
+// label or a lease is; it is matched with errors.Is.
+var ErrInvalid = errors.New("invalid")
+
+// ParseError says why a text is not a name, and where.
+type ParseError struct {
+	Column int    // of the first character that is wrong, from 1, in bytes
+	Reason string // what is wrong there, for a person
+}
+
+// Error returns the column and the reason, and not the text, which may be long
+// and somebody's secret.
+func (e *ParseError) Error() string {
+	return fmt.Sprintf("not a name: column %d: %s", e.Column, e.Reason)
+}
+
+// Is makes every ParseError an [ErrInvalid].
+func (e *ParseError) Is(target error) bool { return target == ErrInvalid }
+
+// Parse reads a name. It accepts exactly the texts that [Name.String] prints: no
+// upper case, no spaces, no quotes, no other spelling. The error is a
+// [*ParseError] for the first character that is wrong.
+func Parse(text string) (Name, error) {
+	if err := check(text); err != nil {
+		return Name{}, err
+	}
+	return Name{text: text}, nil
+}
+
+// check is nil for the texts of names.
+func check(text string) error {
+	for i := range min(len(text), Length) {
+		if reason := wrongAt(text, i); reason != "" {
+			return &ParseError{Column: i + 1, Reason: reason}
+		}
+	}
+	if len(text) < Length {
+		return &ParseError{
+			Column: len(text) + 1,
+			Reason: fmt.Sprintf("truncated: %d of %d characters", len(text), Length),
+		}
+	}
+	if !checkMatches(text) {
+		return &ParseError{
+			Column: checkAt + 1,
+			Reason: "mistyped: the check digits do not fit the characters before them",
+		}
+	}
+	return checkLabels(text)
+}
+
+// wrongAt says what is wrong with character i < 58 of text given the characters
+// before it, or "".
+func wrongAt(text string, i int) string {
+	c := text[i]
+	switch {
+	case i == 0 && !Class(c).minted() && Class(c) != ClassS:
+		return explain(text, i, "unknown class: a name begins with h, v, j or s")
+	case i == 0:
+		return ""
+	case i == 1 && c != '1':
+		return explain(text, i, "unknown version: this program knows version 1")
+	case i == 1:
+		return ""
+	case isSeparator(Class(text[0]), i):
+		if c != '-' {
+			return explain(text, i, "wrong separator: '-' stands here")
+		}
+		return ""
+	case digitValues[c] == notADigit:
+		return notDigitReason(text[i:])
+	}
+	return ""
+}
+
+// isSeparator reports whether a '-' stands at index i of a name of class c.
+func isSeparator(c Class, i int) bool {
+	return i == identityAt-1 || c.minted() && (i == epochAt-1 || i == seqAt-1 || i == tagAt-1)
+}
+
+// explain prefers what people do wrong as a whole (capitals, quotes, spaces) to
+// the rule that the character breaks.
+func explain(text string, i int, rule string) string {
+	switch c := text[i]; {
+	case c >= 'A' && c <= 'Z', c == '"', c == '\'', c <= ' ', c >= utf8.RuneSelf:
+		return notDigitReason(text[i:])
+	}
+	return rule
+}
+
+// notDigitReason says why the first character of text is no digit.
+func notDigitReason(text string) string {
+	switch c := text[0]; {
+	case c >= 'A' && c <= 'Z':
+		return fmt.Sprintf("upper case %q: names are lower case", c)
+	case c == '"' || c == '\'':
+		return "quoted: a name has no quotes"
+	case c == ' ' || c == '\t' || c == '\n' || c == '\r':
+		return fmt.Sprintf("white space %q: a name has none", c)
+	case c == '_':
+		return "truncated: a label begins before the name is complete"
+	case c == '-':
+		return "a separator where a digit stands"
+	case c == 'i' || c == 'l' || c == 'o' || c == 'u':
+		return fmt.Sprintf("%q is not a digit: the alphabet leaves out i, l, o and u", c)
+	}
+	r, _ := utf8.DecodeRuneInString(text)
+	return fmt.Sprintf("%q is not a digit", r)
+}
