@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"slices"
 )
 
@@ -31,7 +30,7 @@ type Lease struct {
 	terms  Terms
 	tags   cipher.Block
 	prefix [seqAt]byte // class, version, identity and epoch, with separators
-	crc    uint32      // CRC-32 of prefix
+	check  uint16      // of prefix followed by zero digits
 }
 
 // NewLease prepares a lease for minting. Terms that no name can have are an
@@ -57,7 +56,7 @@ func NewLease(t Terms) (*Lease, error) {
 	l.prefix[epochAt-1] = '-'
 	putDigits40(l.prefix[epochAt:], t.Epoch)
 	l.prefix[seqAt-1] = '-'
-	l.crc = crc32.ChecksumIEEE(l.prefix[:])
+	l.check = check10(append(l.prefix[:], "00000000-0000000000000000"...))
 	return l, nil
 }
 
@@ -87,11 +86,11 @@ func (l *Lease) AppendName(dst []byte, i uint64) ([]byte, error) {
 	high, low := binary.BigEndian.Uint64(block), binary.BigEndian.Uint64(block[2:])
 
 	copy(name, l.prefix[:])
-	putDigits40(name[seqAt:], seq)
+	check := l.check ^ putDigits40Check(name[seqAt:], seq, seqDeltas)
 	name[tagAt-1] = '-'
-	putDigits40(block, high>>24)
-	putDigits40(block[8:], low)
-	putCheck(name[checkAt:], crc32.Update(l.crc, crc32.IEEETable, name[seqAt:checkAt]))
+	check ^= putDigits40Check(block, high>>24, tagHighDeltas)
+	check ^= putDigits40Check(block[8:], low, tagLowDeltas)
+	putCheck(name[checkAt:], check)
 	return dst, nil
 }
 

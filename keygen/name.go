@@ -2,7 +2,6 @@ package keygen
 
 import (
 	"fmt"
-	"hash/crc32"
 	"strings"
 )
 
@@ -132,19 +131,4 @@ func (n *Name) UnmarshalText(text []byte) error {
 	}
 	*n = parsed
 	return nil
-}
-
-// putCheck writes the two check digits of a name whose first 56 characters have
-// the given CRC-32.
-func putCheck(dst []byte, crc uint32) {
-	dst[0] = alphabet[crc>>5&31]
-	dst[1] = alphabet[crc&31]
-}
-
-// checkMatches reports whether text, of at least 58 digits and separators, ends
-// its first 58 characters with the right check.
-func checkMatches(text string) bool {
-	var want [2]byte
-	putCheck(want[:], crc32.ChecksumIEEE([]byte(text[:checkAt])))
-	return text[checkAt:Length] == string(want[:])
 }

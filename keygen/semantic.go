@@ -4,7 +4,6 @@ import (
 	"crypto/sha512"
 	"encoding/binary"
 	"fmt"
-	"hash/crc32"
 )
 
 // Semantic returns the name of an operation that is its content: s1- and the
@@ -27,6 +26,6 @@ func Semantic(fields ...string) (Name, error) {
 	text := make([]byte, Length)
 	copy(text, "s1-")
 	putDigits(text[identityAt:checkAt], h.Sum(nil))
-	putCheck(text[checkAt:], crc32.ChecksumIEEE(text[:checkAt]))
+	putCheck(text[checkAt:], check10(text[:checkAt]))
 	return Name{text: string(text)}, nil
 }
