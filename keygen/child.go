@@ -3,6 +3,7 @@ package keygen
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
 )
 
 // labelSeparator stands before each label of a child's name.
@@ -85,7 +86,8 @@ func wrongInLabel(label string) (int, string) {
 	for i := range min(len(label), MaxLabel) {
 		c := label[i]
 		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' {
-			return i, fmt.Sprintf("%q cannot stand in a label: a-z, 0-9 and '-' can", c)
+			r, _ := utf8.DecodeRuneInString(label[i:])
+			return i, fmt.Sprintf("%q cannot stand in a label: a-z, 0-9 and '-' can", r)
 		}
 	}
 	switch {

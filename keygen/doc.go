@@ -23,6 +23,10 @@
 //	check     2       CRC-32 of the 56 characters before it, modulo 1024: it
 //	                  catches typing errors and is no security
 //
+// The check sees every single wrong character and every swap of neighbours but
+// one: h and q as the last digit of the tag and the first of the check, which
+// stand there in 2 of 1,024 names.
+//
 // A semantic name, class s, is named by its content instead: s1-, 53 digits of
 // a SHA-512 over its fields, and the check; see [Semantic]. A child of a name,
 // such as the compensation of an operation, is the name followed by an
