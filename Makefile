@@ -1,0 +1,51 @@
+# make run: a first look. make test: every test. Both set up what they need.
+
+PREFIX   ?= /usr/local
+FUZZTIME ?= 20s
+VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+
+build_flags := -trimpath -ldflags '-X main.version=$(VERSION)'
+tool        := go tool -modfile=tools.mod
+
+.PHONY: setup build test race fuzz bench lint install clean
+
+# What the tests need besides Go: a C compiler for the race detector.
+setup:
+	@packaging/need gcc libc6-dev
+
+build:
+	CGO_ENABLED=0 go build $(build_flags) -o bin/ ./cmd/...
+
+test: setup race
+
+race:
+	go test -race ./...
+
+# Every fuzz test in turn, for FUZZTIME each.
+fuzz:
+	@for package in $$(go list ./...); do \
+		for fuzz in $$(go test -list '^Fuzz' $$package | grep '^Fuzz'); do \
+			echo "$$package $$fuzz"; \
+			go test -run '^$$' -fuzz "^$$fuzz$$" -fuzztime $(FUZZTIME) $$package || exit 1; \
+		done; \
+	done
+
+# Ratios to peers, all measured in one run; the tables go into the README.
+bench:
+	go run ./bench -write README.md
+
+lint:
+	@test -z "$$(gofmt -l .)" || { gofmt -d .; exit 1; }
+	go vet ./...
+	GOOS=darwin go vet ./keygen
+	GOOS=windows go vet ./keygen
+	go mod tidy -diff
+	$(tool) staticcheck ./...
+	@packaging/govulncheck
+
+install: build
+	install -d $(DESTDIR)$(PREFIX)/bin
+	install bin/opmint $(DESTDIR)$(PREFIX)/bin/
+
+clean:
+	rm -rf bin .cache
