@@ -77,7 +77,12 @@ func afterName(text string) string {
 	if digitValues[text[0]] != notADigit {
 		return "too long: a name ends here, or a label follows after '_'"
 	}
-	return notDigitReason(text) + "; after a name only '_' and a label may follow"
+	reason := commonMistake(text)
+	if reason == "" {
+		r, _ := utf8.DecodeRuneInString(text)
+		reason = fmt.Sprintf("%q does not belong here", r)
+	}
+	return reason + "; after a name only '_' and a label may follow"
 }
 
 // wrongInLabel returns the index of the first wrong character and what is wrong,
@@ -86,8 +91,7 @@ func wrongInLabel(label string) (int, string) {
 	for i := range min(len(label), MaxLabel) {
 		c := label[i]
 		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' {
-			r, _ := utf8.DecodeRuneInString(label[i:])
-			return i, fmt.Sprintf("%q cannot stand in a label: a-z, 0-9 and '-' can", r)
+			return i, notInLabel(label[i:])
 		}
 	}
 	switch {
@@ -97,4 +101,13 @@ func wrongInLabel(label string) (int, string) {
 		return MaxLabel, fmt.Sprintf("label too long: %d characters, at most %d", len(label), MaxLabel)
 	}
 	return 0, ""
+}
+
+// notInLabel says why the first character of text cannot stand in a label.
+func notInLabel(text string) string {
+	if reason := commonMistake(text); reason != "" {
+		return reason
+	}
+	r, _ := utf8.DecodeRuneInString(text)
+	return fmt.Sprintf("%q cannot stand in a label: a-z, 0-9 and '-' can", r)
 }

@@ -3,6 +3,8 @@ package keygen
 import (
 	"errors"
 	"fmt"
+	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -89,29 +91,39 @@ func isSeparator(c Class, i int) bool {
 // explain prefers what people do wrong as a whole (capitals, quotes, spaces) to
 // the rule that the character breaks.
 func explain(text string, i int, rule string) string {
-	switch c := text[i]; {
-	case c >= 'A' && c <= 'Z', c == '"', c == '\'', c <= ' ', c >= utf8.RuneSelf:
-		return notDigitReason(text[i:])
+	if reason := commonMistake(text[i:]); reason != "" {
+		return reason
 	}
 	return rule
 }
 
+// commonMistake says what people do wrong with a whole text, if its first
+// character tells, or "".
+func commonMistake(text string) string {
+	switch r, _ := utf8.DecodeRuneInString(text); {
+	case r >= 'A' && r <= 'Z':
+		return fmt.Sprintf("upper case %q: names are lower case", r)
+	case strings.ContainsRune("\"'`“”‘’", r):
+		return "quoted: a name has no quotes"
+	case unicode.IsSpace(r):
+		return fmt.Sprintf("white space %q: a name has none", r)
+	}
+	return ""
+}
+
 // notDigitReason says why the first character of text is no digit.
 func notDigitReason(text string) string {
-	switch c := text[0]; {
-	case c >= 'A' && c <= 'Z':
-		return fmt.Sprintf("upper case %q: names are lower case", c)
-	case c == '"' || c == '\'':
-		return "quoted: a name has no quotes"
-	case c == ' ' || c == '\t' || c == '\n' || c == '\r':
-		return fmt.Sprintf("white space %q: a name has none", c)
-	case c == '_':
-		return "truncated: a label begins before the name is complete"
-	case c == '-':
-		return "a separator where a digit stands"
-	case c == 'i' || c == 'l' || c == 'o' || c == 'u':
-		return fmt.Sprintf("%q is not a digit: the alphabet leaves out i, l, o and u", c)
+	if reason := commonMistake(text); reason != "" {
+		return reason
 	}
-	r, _ := utf8.DecodeRuneInString(text)
-	return fmt.Sprintf("%q is not a digit", r)
+	switch r, _ := utf8.DecodeRuneInString(text); r {
+	case '_':
+		return "truncated: a label begins before the name is complete"
+	case '-':
+		return "a separator where a digit stands"
+	case 'i', 'l', 'o', 'u':
+		return fmt.Sprintf("%q is not a digit: the alphabet leaves out i, l, o and u", r)
+	default:
+		return fmt.Sprintf("%q is not a digit", r)
+	}
 }
