@@ -1,0 +1,110 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"runtime/debug"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/spf13/cobra"
+)
+
+// commands returns the program's commands, with those of cobra.
+func commands(t *testing.T) []*cobra.Command {
+	t.Helper()
+	root := newRootCommand()
+	root.SetOut(io.Discard)
+	refuseMisuse(root)
+	var all []*cobra.Command
+	var walk func(*cobra.Command)
+	walk = func(cmd *cobra.Command) {
+		all = append(all, cmd)
+		for _, sub := range cmd.Commands() {
+			walk(sub)
+		}
+	}
+	walk(root)
+	return all
+}
+
+func TestEveryCommandHasHelp(t *testing.T) {
+	for _, cmd := range commands(t) {
+		path := cmd.CommandPath()
+		if cmd.Short == "" || cmd.Long == "" {
+			t.Errorf("%s lacks a short or a long description", path)
+		}
+		cobras := cmd.Name() == "help" || strings.HasPrefix(path, "opmint completion")
+		if cmd.Example == "" && !cobras {
+			t.Errorf("%s has no example", path)
+		}
+		var stdout, stderr strings.Builder
+		code := run(append(strings.Fields(path)[1:], "--help"), strings.NewReader(""), &stdout, &stderr)
+		if code != exitDone || stderr.Len() > 0 {
+			t.Errorf("%s --help exits %d and says %q", path, code, &stderr)
+		}
+		if help := stdout.String(); !strings.HasPrefix(help, cmd.Long[:20]) || !strings.Contains(help, cmd.Example) {
+			t.Errorf("%s --help prints %q", path, help)
+		}
+		for line := range strings.Lines(stdout.String()) {
+			if len(line) > 100 && !cobras {
+				t.Errorf("%s --help has a line of %d characters: %s", path, len(line), line)
+			}
+		}
+	}
+}
+
+// TestExamplesWork runs the examples of all commands that need no shell.
+func TestExamplesWork(t *testing.T) {
+	for _, cmd := range commands(t) {
+		for line := range strings.Lines(cmd.Example) {
+			args := strings.Fields(line)
+			if args[0] != "opmint" {
+				t.Errorf("%s: example of another program: %s", cmd.CommandPath(), line)
+			}
+			if strings.ContainsAny(line, "|<>$'") {
+				continue
+			}
+			var stdout, stderr strings.Builder
+			code := run(args[1:], strings.NewReader(""), &stdout, &stderr)
+			if code != exitDone || stdout.Len() == 0 || stderr.Len() > 0 {
+				t.Errorf("%s exits %d, prints %q and says %q", line, code, &stdout, &stderr)
+			}
+		}
+	}
+}
+
+func TestInputThatCannotBeRead(t *testing.T) {
+	var stdout, stderr strings.Builder
+	code := run([]string{"inspect", "-"}, iotest.ErrReader(errors.New("no medium")), &stdout, &stderr)
+	want := "opmint inspect: read names from standard input: no medium\n"
+	if code != exitError || stdout.Len() > 0 || stderr.String() != want {
+		t.Errorf("exit code %d, printed %q, said %q; want %q", code, &stdout, &stderr, want)
+	}
+}
+
+func TestBuildOf(t *testing.T) {
+	info := &debug.BuildInfo{
+		GoVersion: "go1.26.0",
+		Main:      debug.Module{Version: "v0.3.0"},
+		Settings:  []debug.BuildSetting{{Key: "vcs.revision", Value: "c0ffee"}, {Key: "vcs.modified", Value: "true"}},
+	}
+	for _, c := range []struct {
+		info    *debug.BuildInfo
+		release string
+		want    string
+	}{
+		{info, "", "opmint v0.3.0\ncommit c0ffee, modified\nAPI level 1\ngo1.26.0 "},
+		{info, "v1.0.0", "opmint v1.0.0\ncommit c0ffee, modified\n"},
+		{&debug.BuildInfo{GoVersion: "go1.26.1"}, "", "opmint (devel)\ncommit unknown\nAPI level 1\ngo1.26.1 "},
+	} {
+		var out strings.Builder
+		if err := printVersion(&out, buildOf(c.info, c.release), versionOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasPrefix(out.String(), c.want) {
+			t.Errorf("printed %q, want %q…", &out, c.want)
+		}
+	}
+}

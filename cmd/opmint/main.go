@@ -1,0 +1,102 @@
+// Command opmint names operations from the command line: it makes and reads the
+// names that package keygen defines.
+//
+// Results go to standard output, all else to standard error, where an error is
+// one line that says what is wrong and what to do about it. When an error is
+// found before the first result, nothing is written to standard output: of
+// several names all are checked first. Programs can rely on the exit codes:
+//
+//	0  done
+//	1  error, such as a result that could not be written
+//	2  usage: unknown command, flag or format; wrong number of arguments
+//	3  refused: what was given as a name or a label is none
+//
+// Each command is a constructor that declares its flags and a function that does
+// the work, in a file named after it. None keeps state in a package variable.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/opmint/opmint/keygen"
+)
+
+// The exit codes.
+const (
+	exitDone    = 0
+	exitError   = 1
+	exitUsage   = 2
+	exitRefused = 3
+)
+
+func main() {
+	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// run executes the command line args and returns the exit code.
+func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	out := &checkedWriter{w: stdout}
+	root := newRootCommand()
+	root.SetArgs(args)
+	root.SetIn(stdin)
+	root.SetOut(out)
+	root.SetErr(stderr)
+	refuseMisuse(root)
+	cmd, err := root.ExecuteC()
+	if err == nil {
+		err = out.err
+	}
+	if err != nil {
+		fmt.Fprintf(stderr, "%s: %s\n", cmd.CommandPath(), oneLine(err.Error()))
+	}
+	return exitCode(err)
+}
+
+// exitCode maps an error to an exit code.
+func exitCode(err error) int {
+	var usage *usageError
+	switch {
+	case err == nil:
+		return exitDone
+	case errors.As(err, &usage):
+		return exitUsage
+	case errors.Is(err, keygen.ErrInvalid):
+		return exitRefused
+	}
+	return exitError
+}
+
+// checkedWriter remembers the first error of w, since not all that write help
+// and completions report theirs.
+type checkedWriter struct {
+	w   io.Writer
+	err error
+}
+
+func (c *checkedWriter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	if c.err == nil {
+		c.err = err
+	}
+	return n, err
+}
+
+// oneLine escapes what would break a line of a terminal or steer it: arguments
+// are quoted back to the user, and are not always the user's.
+func oneLine(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		if unicode.IsPrint(r) {
+			b.WriteRune(r)
+		} else {
+			b.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// usageError is a command line that the program does not understand.
+type usageError struct {
+	command string // as typed, such as "opmint render"
+	err     error
+}
+
+func (e *usageError) Error() string { return fmt.Sprintf("%v; see '%s --help'", e.err, e.command) }
+
+func (e *usageError) Unwrap() error { return e.err }
+
+// misuse returns the usageError of cmd for the given reason.
+func misuse(cmd *cobra.Command, format string, args ...any) error {
+	return &usageError{command: cmd.CommandPath(), err: fmt.Errorf(format, args...)}
+}
+
+// refuseMisuse turns whatever cobra finds wrong with a command line into a
+// usageError, in all commands below root and in cobra's own. Left alone, cobra
+// prints help and succeeds where a command is missing. It comes after SetOut,
+// because cobra's completion command keeps the output that it finds.
+func refuseMisuse(root *cobra.Command) {
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return misuse(cmd, "%w", err) })
+	// With missingCommand, groups are runnable: for cobra's template, commands to
+	// be shown with and without a subcommand.
+	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(),
+		"{{if .Runnable}}", "{{if not .HasAvailableSubCommands}}", 1))
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, cmd := range root.Commands() {
+		if cmd.Name() == "help" {
+			cmd.Args = commandPath
+		}
+	}
+	checkArgs(root)
+}
+
+// checkArgs makes the wrong arguments of cmd and of all commands below it
+// usageErrors.
+func checkArgs(cmd *cobra.Command) {
+	if cmd.HasSubCommands() {
+		cmd.Args = cobra.ArbitraryArgs
+		cmd.RunE = missingCommand
+		cmd.SuggestionsMinimumDistance = 2
+	}
+	if check := cmd.Args; check != nil {
+		cmd.Args = func(cmd *cobra.Command, args []string) error {
+			if err := check(cmd, args); err != nil {
+				return misuse(cmd, "%w; usage: %s", err, cmd.UseLine())
+			}
+			return nil
+		}
+	}
+	for _, sub := range cmd.Commands() {
+		checkArgs(sub)
+	}
+}
+
+// missingCommand is what a group of commands does when none of them is named.
+func missingCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return misuse(cmd, "a command is needed")
+	}
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		return misuse(cmd, "unknown command %.40q, did you mean %q?", args[0], near[0])
+	}
+	return misuse(cmd, "unknown command %.40q", args[0])
+}
+
+// commandPath accepts the path of a command as arguments.
+func commandPath(cmd *cobra.Command, args []string) error {
+	_, rest, err := cmd.Root().Find(args)
+	if err == nil && len(rest) > 0 {
+		err = fmt.Errorf("unknown command %.40q", rest[0])
+	}
+	return err
+}
