@@ -3,6 +3,8 @@ module github.com/opmint/opmint
 go 1.26.0
 
 require (
+	github.com/google/uuid v1.6.0
+	github.com/oklog/ulid/v2 v2.1.2
 	github.com/rogpeppe/go-internal v1.16.0
 	github.com/spf13/cobra v1.10.2
 	pgregory.net/rapid v1.3.0

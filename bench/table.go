@@ -1,0 +1,133 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+)
+
+// table is what is measured side by side.
+type table struct {
+	id       string // as in its markers, such as "names"
+	subjects []*subject
+	rounds   int
+}
+
+// subject is one row of a table. The first row is the baseline.
+type subject struct {
+	name string // of what is measured, as in the source
+	note string // more about it, or ""
+
+	// run does what is measured n times.
+	run func(n int) error
+
+	// maxRatio is the time to stay within, as a part of the baseline's; 0 is no
+	// target. noAllocs is the target of no allocations.
+	maxRatio float64
+	noAllocs bool
+
+	times    []time.Duration // of perRound operations, one a round
+	allocs   float64         // for each operation, the fewest of all rounds
+	perRound int
+}
+
+// measure measures each subject in turn, for about length, so many rounds.
+func (t *table) measure(rounds int, length time.Duration) error {
+	t.rounds = rounds
+	for _, s := range t.subjects {
+		if err := s.calibrate(length); err != nil {
+			return fmt.Errorf("%s: %w", s.name, err)
+		}
+	}
+	order := slices.Clone(t.subjects)
+	for range rounds {
+		for _, s := range order {
+			if err := s.round(); err != nil {
+				return fmt.Errorf("%s: %w", s.name, err)
+			}
+		}
+		slices.Reverse(order) // who runs after whom matters a little
+	}
+	return nil
+}
+
+// calibrate finds how many operations take about length.
+func (s *subject) calibrate(length time.Duration) error {
+	for n := 1; ; n *= 2 {
+		start := time.Now()
+		if err := s.run(n); err != nil {
+			return err
+		}
+		if took := time.Since(start); took >= length/8 {
+			s.perRound = max(1, int(float64(n)*float64(length)/float64(took)))
+			return nil
+		}
+	}
+}
+
+// round measures s once.
+func (s *subject) round() error {
+	var before, after runtime.MemStats
+	runtime.GC() // so that no subject pays for another's garbage
+	runtime.ReadMemStats(&before)
+	start := time.Now()
+	if err := s.run(s.perRound); err != nil {
+		return err
+	}
+	took := time.Since(start)
+	runtime.ReadMemStats(&after)
+	allocs := float64(after.Mallocs-before.Mallocs) / float64(s.perRound)
+	if len(s.times) == 0 || allocs < s.allocs {
+		s.allocs = allocs
+	}
+	s.times = append(s.times, took)
+	return nil
+}
+
+// nanoseconds returns the median time of one operation.
+func (s *subject) nanoseconds() float64 {
+	sorted := slices.Sorted(slices.Values(s.times))
+	return float64(sorted[len(sorted)/2].Nanoseconds()) / float64(s.perRound)
+}
+
+// target says what the subject has to reach, and whether it did.
+func (s *subject) target(ratio float64) string {
+	var wants []string
+	reached := true
+	if s.maxRatio > 0 {
+		wants = append(wants, fmt.Sprintf("≤ %.2f", s.maxRatio))
+		reached = ratio <= s.maxRatio
+	}
+	if s.noAllocs {
+		wants = append(wants, "0 allocs")
+		reached = reached && s.allocs < 0.005
+	}
+	switch {
+	case len(wants) == 0:
+		return ""
+	case reached:
+		return strings.Join(wants, ", ") + ": reached"
+	}
+	return strings.Join(wants, ", ") + ": **missed**"
+}
+
+// markdown returns the measured table.
+func (t *table) markdown() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "| what | ns | of %s | allocs | target |\n|---|---:|---:|---:|---|\n", t.subjects[0].name)
+	base := t.subjects[0].nanoseconds()
+	for _, s := range t.subjects {
+		ns := s.nanoseconds()
+		ratio := ns / base
+		name := s.name
+		if s.note != "" {
+			name += ", " + s.note
+		}
+		fmt.Fprintf(&b, "| %s | %.1f | %.2f | %.0f | %s |\n", name, ns, ratio, s.allocs, s.target(ratio))
+	}
+	fmt.Fprintf(&b, "\nMedians of %d rounds in turn; %s, %s/%s, %d CPUs.\n",
+		t.rounds, runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
+	return b.String()
+}
