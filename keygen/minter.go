@@ -99,6 +99,17 @@ func (m *Minter) Epoch() (Identity, uint64, error) {
 	return e.identity, e.number, e.err
 }
 
+// Left returns how many seqs of the open epoch nobody has, 0 to MaxSeq+1: what
+// can be minted without another claim.
+func (m *Minter) Left() uint64 {
+	e := m.current.Load()
+	next := e.next.Load()
+	if e.err != nil || next >= m.limit {
+		return 0
+	}
+	return m.limit - next
+}
+
 // Lease takes up to count seqs, 1 to MaxSeq+1, in one epoch: count of them
 // unless the epoch holds fewer, and at least one. Callers that need more ask
 // again. It claims a new epoch when the open one is used up; an error uses up

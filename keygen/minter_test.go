@@ -125,9 +125,12 @@ func mintNumbers(ctx context.Context, m *Minter, count int, size, perEpoch uint6
 
 func TestMinterOpensTheNextEpoch(t *testing.T) {
 	m := newMinter(t, MinterConfig{Counter: answering(7, 9, 10), NamesPerEpoch: 2})
-	for _, want := range []struct{ epoch, seq uint64 }{{7, 0}, {7, 1}, {9, 0}, {9, 1}, {10, 0}} {
+	for _, want := range []struct{ epoch, seq, left uint64 }{{7, 0, 1}, {7, 1, 0}, {9, 0, 1}, {9, 1, 0}, {10, 0, 1}} {
 		if n := mint(t, m); n.Epoch() != want.epoch || n.Seq() != want.seq || n.Identity() != testIdentity {
 			t.Fatalf("%s is (%d, %d), want %+v", n, n.Epoch(), n.Seq(), want)
+		}
+		if left := m.Left(); left != want.left {
+			t.Fatalf("%d seqs left, want %d", left, want.left)
 		}
 	}
 	lease, err := m.Lease(t.Context(), 5)

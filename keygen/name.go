@@ -20,6 +20,28 @@ const (
 // String returns the class's letter.
 func (c Class) String() string { return string(rune(c)) }
 
+// MarshalText returns the class's letter. Anything but the four classes is an
+// [ErrInvalid].
+func (c Class) MarshalText() ([]byte, error) {
+	if !c.minted() && c != ClassS {
+		return nil, fmt.Errorf("%w: class %q: there are h, v, j and s", ErrInvalid, byte(c))
+	}
+	return []byte{byte(c)}, nil
+}
+
+// UnmarshalText reads what MarshalText returns. Anything else is an
+// [ErrInvalid].
+func (c *Class) UnmarshalText(text []byte) error {
+	if len(text) != 1 {
+		return fmt.Errorf("%w: class %.40q: there are h, v, j and s", ErrInvalid, text)
+	}
+	if _, err := Class(text[0]).MarshalText(); err != nil {
+		return err
+	}
+	*c = Class(text[0])
+	return nil
+}
+
 // minted reports whether names of class c come from a counter.
 func (c Class) minted() bool { return c == ClassH || c == ClassV || c == ClassJ }
 

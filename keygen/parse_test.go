@@ -182,16 +182,18 @@ func TestTextMarshalling(t *testing.T) {
 	type record struct {
 		Name  Name           `json:"name"`
 		Owner Identity       `json:"owner"`
+		Class Class          `json:"class"`
 		Runs  map[Name]int64 `json:"runs"`
 	}
 	n := mustParse(t, sample)
-	want := `{"name":"` + sample + `","owner":"emhwdgg60rf5x9vn4a","runs":{"` + sample + `":3}}`
-	got, err := json.Marshal(record{n, n.Identity(), map[Name]int64{n: 3}})
+	want := `{"name":"` + sample + `","owner":"emhwdgg60rf5x9vn4a","class":"h","runs":{"` + sample + `":3}}`
+	got, err := json.Marshal(record{n, n.Identity(), n.Class(), map[Name]int64{n: 3}})
 	if err != nil || string(got) != want {
 		t.Fatalf("%s, %v, want %s", got, err, want)
 	}
 	var back record
-	if err := json.Unmarshal(got, &back); err != nil || back.Name != n || back.Owner != n.Identity() || back.Runs[n] != 3 {
+	if err := json.Unmarshal(got, &back); err != nil || back.Name != n || back.Owner != n.Identity() ||
+		back.Class != ClassH || back.Runs[n] != 3 {
 		t.Fatalf("read back %+v, %v", back, err)
 	}
 	if err := json.Unmarshal([]byte(`{"name":"`+sample[:57]+`"}`), &back); !errors.Is(err, ErrInvalid) {
@@ -199,6 +201,11 @@ func TestTextMarshalling(t *testing.T) {
 	}
 	if err := json.Unmarshal([]byte(`{"owner":"emhwdgg60rf5x9vn4"}`), &back); !errors.Is(err, ErrInvalid) {
 		t.Errorf("a truncated identity in JSON: %v", err)
+	}
+	for _, class := range []string{"", "x", "hh", "H"} {
+		if err := json.Unmarshal([]byte(`{"class":"`+class+`"}`), &back); !errors.Is(err, ErrInvalid) {
+			t.Errorf("class %q in JSON: %v", class, err)
+		}
 	}
 }
 
@@ -210,6 +217,9 @@ func TestZeroValuesHaveNoText(t *testing.T) {
 	}
 	if _, err := id.MarshalText(); !errors.Is(err, ErrInvalid) {
 		t.Errorf("zero Identity: %v", err)
+	}
+	if _, err := Class(0).MarshalText(); !errors.Is(err, ErrInvalid) {
+		t.Errorf("zero Class: %v", err)
 	}
 	if _, err := n.Child("undo"); !errors.Is(err, ErrInvalid) {
 		t.Errorf("child of the zero Name: %v", err)
