@@ -181,6 +181,12 @@ func exportedReceiver(d *ast.FuncDecl) bool {
 	if star, ok := receiver.(*ast.StarExpr); ok {
 		receiver = star.X
 	}
+	switch generic := receiver.(type) {
+	case *ast.IndexExpr:
+		receiver = generic.X
+	case *ast.IndexListExpr:
+		receiver = generic.X
+	}
 	name, ok := receiver.(*ast.Ident)
 	return ok && name.IsExported()
 }

@@ -13,17 +13,18 @@ const labelSeparator = '_'
 // is the same on every retry and needs no daemon, so one request can name its
 // steps and its compensation ("undo"). label is 1 to [MaxLabel] characters of
 // a-z, 0-9 and '-'; the whole name at most [MaxLength] characters. Children nest.
+// The check does not cover labels: a mistyped label is another child.
 func (n Name) Child(label string) (Name, error) {
 	if n.IsZero() {
-		return Name{}, fmt.Errorf("%w: the zero Name has no children", ErrInvalid)
+		return Name{}, invalid("the zero Name has no children")
 	}
 	if i, reason := wrongInLabel(label); reason != "" {
-		return Name{}, fmt.Errorf("%w: label, column %d: %s", ErrInvalid, i+1, reason)
+		return Name{}, invalid("label, column %d: %s", i+1, reason)
 	}
 	text := n.text + string(labelSeparator) + label
 	if len(text) > MaxLength {
-		return Name{}, fmt.Errorf("%w: a child's name has at most %d characters, this one would have %d",
-			ErrInvalid, MaxLength, len(text))
+		return Name{}, invalid("a child's name has at most %d characters, this one would have %d",
+			MaxLength, len(text))
 	}
 	return Name{text: text}, nil
 }

@@ -27,10 +27,33 @@
 // one: h and q as the last digit of the tag and the first of the check, which
 // stand there in 2 of 1,024 names.
 //
-// A semantic name, class s, is named by its content instead: s1-, 53 digits of
-// a SHA-512 over its fields, and the check; see [Semantic]. A child of a name,
-// such as the compensation of an operation, is the name followed by an
-// underscore and a label; see [Name.Child].
+// A semantic name, class s, is named by its content instead: s1-, 53 digits, and
+// the check. A child, such as the compensation of an operation, is the name of its
+// parent, an underscore and a label; labels have no check, so choose labels that
+// no slip turns into each other.
+//
+// # The format
+//
+// For other languages; ‖ is concatenation, a text stands for its UTF-8 bytes, all
+// numbers are big-endian, "first n bits" means the most significant ones.
+//
+//	identity   first 90 bits of SHA-256("opmint identity v1\n" ‖ ek ‖ incarnation ‖ minter)
+//	           ek           32 bytes: SHA-256 of the endorsement key's SubjectPublicKeyInfo in DER
+//	           incarnation  32 bytes that stand in the NV index
+//	           minter       16 bytes; ek and incarnation are zero without a TPM
+//	tag        first 80 bits of AES-128(lease key, seq as a block of 16 bytes)
+//	check      CRC-32 (as in zlib) of the 56 characters before it, modulo 1024
+//	child      PARENT_LABEL; a label is 1 to 32 of a-z, 0-9 and '-'; 128 characters in all
+//	semantic   first 265 bits of SHA-512("opmint semantic v1\n" ‖ for each field:
+//	           its length as 8 bytes ‖ its bytes)
+//	uuid       first 16 bytes of SHA-256(namespace as 16 bytes ‖ name), then the
+//	           version (8, or 4 or 7 for receivers that insist) into the high half of
+//	           byte 6, and 2 into the two high bits of byte 8 (RFC 9562 section 4);
+//	           namespace is e97b6bac-577c-4605-acbc-09ef44a03ce1
+//	header     the name in double quotes (RFC 9651 section 3.3.3)
+//
+// Test vectors, also the spellings that must fail, are in
+// testdata/vectors/names.json at the root of the project.
 //
 // # What is promised
 //
@@ -50,6 +73,5 @@
 // do not fork without exec; programs in other languages must drop their lease
 // in the child.
 //
-// The package uses the standard library only. Test vectors for other languages
-// are in testdata/vectors/names.json at the root of the project.
+// The package uses the standard library only.
 package keygen

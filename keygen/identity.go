@@ -2,7 +2,6 @@ package keygen
 
 import (
 	"crypto/sha256"
-	"fmt"
 )
 
 // identityDigits is the width of an identity: 18 digits, 90 bits.
@@ -36,11 +35,11 @@ func NewIdentity(ek, incarnation [32]byte, minter [16]byte) Identity {
 // else is an [ErrInvalid].
 func ParseIdentity(text string) (Identity, error) {
 	if len(text) != identityDigits {
-		return Identity{}, fmt.Errorf("%w: an identity has %d digits, not %d", ErrInvalid, identityDigits, len(text))
+		return Identity{}, invalid("an identity has %d digits, not %d", identityDigits, len(text))
 	}
 	for i := range len(text) {
 		if digitValues[text[i]] == notADigit {
-			return Identity{}, fmt.Errorf("%w: identity, column %d: %s", ErrInvalid, i+1, notDigitReason(text[i:]))
+			return Identity{}, invalid("identity, column %d: %s", i+1, notDigitReason(text[i:]))
 		}
 	}
 	return Identity{digits: [identityDigits]byte([]byte(text))}, nil
@@ -62,7 +61,7 @@ func (id Identity) IsZero() bool { return id == Identity{} }
 // and is an [ErrInvalid].
 func (id Identity) MarshalText() ([]byte, error) {
 	if id.IsZero() {
-		return nil, fmt.Errorf("%w: the zero Identity has no text", ErrInvalid)
+		return nil, invalid("the zero Identity has no text")
 	}
 	return id.digits[:], nil
 }

@@ -6,7 +6,9 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
+	"unsafe"
 )
 
 // ErrLeaseRange says that a name outside its lease was asked for.
@@ -20,7 +22,23 @@ type Terms struct {
 	Epoch    uint64   // 0 to [MaxEpoch]
 	First    uint64   // the lowest seq, 0 to [MaxSeq]
 	Count    uint64   // how many seqs from First on, 1 to [MaxSeq] + 1 - First
-	Key      [16]byte // AES-128 key of the tags; random, never used for another lease
+	Key      Key      // of the tags; random, never used for another lease
+}
+
+// Key is the AES-128 key of a lease's tags. Who has it can mint the lease's names,
+// so it does not print itself; convert it to [16]byte where it has to be sent.
+type Key [16]byte
+
+// Format prints "[lease key]" for every verb, so that no log has the key.
+func (Key) Format(f fmt.State, _ rune) {
+	// A printer's writes do not fail; the printer's caller learns of its errors.
+	_, _ = io.WriteString(f, "[lease key]")
+}
+
+// MarshalText always fails, so that no encoder puts the key where it was not meant
+// to be.
+func (Key) MarshalText() ([]byte, error) {
+	return nil, errors.New("a lease key is a secret and has no text")
 }
 
 // Lease is a range of seqs with its key: the right to mint these names. It is
@@ -38,13 +56,13 @@ type Lease struct {
 func NewLease(t Terms) (*Lease, error) {
 	switch {
 	case !t.Class.minted():
-		return nil, fmt.Errorf("%w: lease of class %q: names are minted in classes h, v and j", ErrInvalid, t.Class)
+		return nil, invalid("lease of %v: names are minted in classes h, v and j", t.Class)
 	case t.Identity.IsZero():
-		return nil, fmt.Errorf("%w: lease without an identity", ErrInvalid)
+		return nil, invalid("lease without an identity")
 	case t.Epoch > MaxEpoch:
-		return nil, fmt.Errorf("%w: lease of epoch %d: the highest is %d", ErrInvalid, t.Epoch, MaxEpoch)
+		return nil, invalid("lease of epoch %d: the highest is %d", t.Epoch, MaxEpoch)
 	case t.First > MaxSeq || t.Count < 1 || t.Count > MaxSeq+1-t.First:
-		return nil, fmt.Errorf("%w: lease of %d seqs from %d: the highest is %d", ErrInvalid, t.Count, t.First, MaxSeq)
+		return nil, invalid("lease of %d seqs from %d: the highest is %d", t.Count, t.First, MaxSeq)
 	}
 	tags, err := aes.NewCipher(t.Key[:])
 	if err != nil {
@@ -60,8 +78,14 @@ func NewLease(t Terms) (*Lease, error) {
 	return l, nil
 }
 
-// Terms returns what the lease was made of, its secret key too.
+// Terms returns what the lease was made of, the key too.
 func (l *Lease) Terms() Terms { return l.terms }
+
+// Format prints the lease's range, and never its key, for every verb.
+func (l *Lease) Format(f fmt.State, _ rune) {
+	fmt.Fprintf(f, "lease of %d names from %d in epoch %d of %v",
+		l.terms.Count, l.terms.First, l.terms.Epoch, l.terms.Identity)
+}
 
 // Count returns how many names the lease has.
 func (l *Lease) Count() uint64 { return l.terms.Count }
@@ -97,10 +121,10 @@ func (l *Lease) AppendName(dst []byte, i uint64) ([]byte, error) {
 // Name returns name i of the lease, 0 to Count-1; any other i is an
 // [ErrLeaseRange].
 func (l *Lease) Name(i uint64) (Name, error) {
-	var buf [Length]byte
-	text, err := l.AppendName(buf[:0], i)
+	text, err := l.AppendName(make([]byte, 0, Length), i)
 	if err != nil {
 		return Name{}, err
 	}
-	return Name{text: string(text)}, nil
+	// Nobody else has the bytes, so they can become the string.
+	return Name{text: unsafe.String(unsafe.SliceData(text), Length)}, nil
 }

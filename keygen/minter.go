@@ -46,7 +46,7 @@ type MinterConfig struct {
 
 // Minter hands out leases, each with seqs that no other lease has and a key of
 // its own. It is safe for concurrent use: all but the claim of a new epoch is
-// lock-free.
+// lock-free. It is made by [NewMinter].
 type Minter struct {
 	class   Class
 	counter Counter
@@ -54,8 +54,9 @@ type Minter struct {
 	limit   uint64 // seqs per epoch
 
 	current  atomic.Pointer[openEpoch]
-	claiming chan struct{} // holds a token while somebody claims; guards highest
-	highest  uint64        // the last epoch claimed
+	claiming chan struct{} // holds a token while somebody claims; guards what follows
+	claimed  bool          // the counter has answered: highest is its last value
+	highest  uint64
 }
 
 // openEpoch is an epoch under which names are minted.
@@ -72,11 +73,11 @@ type openEpoch struct {
 func NewMinter(ctx context.Context, c MinterConfig) (*Minter, error) {
 	switch {
 	case !c.Class.minted():
-		return nil, fmt.Errorf("%w: minter of class %q: names are minted in classes h, v and j", ErrInvalid, c.Class)
-	case c.Identity.IsZero():
-		return nil, fmt.Errorf("%w: minter without an identity", ErrInvalid)
+		return nil, invalid("minter of %v: names are minted in classes h, v and j", c.Class)
+	case c.Counter == nil:
+		return nil, invalid("minter without a counter")
 	case c.NamesPerEpoch > MaxSeq+1:
-		return nil, fmt.Errorf("%w: %d names an epoch: at most %d", ErrInvalid, c.NamesPerEpoch, MaxSeq+1)
+		return nil, invalid("%d names an epoch: at most %d", c.NamesPerEpoch, MaxSeq+1)
 	}
 	m := &Minter{class: c.Class, counter: c.Counter, random: c.Random, limit: c.NamesPerEpoch}
 	if m.random == nil {
@@ -116,7 +117,7 @@ func (m *Minter) Left() uint64 {
 // nothing.
 func (m *Minter) Lease(ctx context.Context, count uint64) (*Lease, error) {
 	if count < 1 || count > MaxSeq+1 {
-		return nil, fmt.Errorf("%w: lease of %d names: 1 to %d", ErrInvalid, count, MaxSeq+1)
+		return nil, invalid("lease of %d names: 1 to %d", count, MaxSeq+1)
 	}
 	t := Terms{Class: m.class}
 	if _, err := io.ReadFull(m.random, t.Key[:]); err != nil {
@@ -150,8 +151,11 @@ func (e *openEpoch) take(limit, count uint64, t *Terms) bool {
 
 // Renew claims a new epoch and mints under it with the given identity from then
 // on. Leases taken before stay what they were. On an error everything stays as
-// it was, but for [ErrWentBack].
+// it was, but for [ErrWentBack]. The zero Identity is an [ErrInvalid].
 func (m *Minter) Renew(ctx context.Context, id Identity) error {
+	if id.IsZero() {
+		return invalid("minter without an identity")
+	}
 	if err := m.lock(ctx); err != nil {
 		return err
 	}
@@ -194,14 +198,15 @@ func (m *Minter) open(ctx context.Context, id Identity) error {
 	switch {
 	case err != nil:
 		return fmt.Errorf("open an epoch: %w", err)
-	case m.current.Load() != nil && number <= m.highest:
+	case m.claimed && number <= m.highest:
 		err = fmt.Errorf("open an epoch: %w: it returned %d after %d", ErrWentBack, number, m.highest)
-		m.current.Store(&openEpoch{identity: id, err: err})
+		m.current.Store(&openEpoch{err: err})
 		return err
-	case number > MaxEpoch:
+	}
+	m.claimed, m.highest = true, number
+	if number > MaxEpoch {
 		return fmt.Errorf("open an epoch: %w: the counter is at %d, a name holds %d", ErrExhausted, number, MaxEpoch)
 	}
-	m.highest = number
 	m.current.Store(&openEpoch{identity: id, number: number})
 	return nil
 }

@@ -2,9 +2,11 @@ package keygen
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -209,6 +211,13 @@ func TestMinterStopsWhereNamesEnd(t *testing.T) {
 	if _, err := m.Lease(t.Context(), 1); !errors.Is(err, ErrExhausted) {
 		t.Fatalf("lease beyond the highest epoch: %v", err)
 	}
+	m = newMinter(t, MinterConfig{Counter: answering(5, MaxEpoch+9, 6, 7), NamesPerEpoch: 1})
+	mint(t, m)
+	for _, want := range []error{ErrExhausted, ErrWentBack, ErrWentBack} {
+		if _, err := m.Lease(t.Context(), 1); !errors.Is(err, want) {
+			t.Fatalf("lease after the counter was beyond a name: %v, want %v", err, want)
+		}
+	}
 }
 
 func TestMinterRenew(t *testing.T) {
@@ -227,8 +236,75 @@ func TestMinterRenew(t *testing.T) {
 	if n, err := before.Name(1); err != nil || n.Identity() != testIdentity || n.Epoch() != 1 {
 		t.Errorf("lease from before: %s, %v", n, err)
 	}
+	if err := m.Renew(t.Context(), Identity{}); !errors.Is(err, ErrInvalid) {
+		t.Errorf("renewal without an identity: %v", err)
+	}
 	if id, epoch, err := m.Epoch(); id != other || epoch != 2 || err != nil {
 		t.Errorf("Epoch() = %v, %d, %v", id, epoch, err)
+	}
+}
+
+// TestMinterRenewWhileMinting renews under the hands of those who mint: no number
+// twice, and each under the identity that its epoch was opened for.
+func TestMinterRenewWhileMinting(t *testing.T) {
+	const goroutines, each, renewals = 4, 5_000, 50
+	identities := [...]Identity{testIdentity, NewIdentity([32]byte{9}, [32]byte{}, [16]byte{})}
+	m := newMinter(t, MinterConfig{Counter: counting(), NamesPerEpoch: 700})
+	minted := make([][]Name, goroutines)
+	var wg sync.WaitGroup
+	for g := range goroutines {
+		wg.Go(func() {
+			for range each {
+				lease, err := m.Lease(t.Context(), 1)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				n, _ := lease.Name(0)
+				minted[g] = append(minted[g], n)
+			}
+		})
+	}
+	for i := range renewals {
+		if err := m.Renew(t.Context(), identities[(i+1)%2]); err != nil {
+			t.Error(err)
+		}
+	}
+	wg.Wait()
+	type number struct{ epoch, seq uint64 }
+	seen := map[number]bool{}
+	owner := map[uint64]Identity{}
+	for _, n := range slices.Concat(minted...) {
+		at := number{n.Epoch(), n.Seq()}
+		if known, ok := owner[at.epoch]; seen[at] || ok && known != n.Identity() {
+			t.Fatalf("%s: number seen before: %v; epoch is of %v", n, seen[at], known)
+		}
+		seen[at], owner[at.epoch] = true, n.Identity()
+	}
+}
+
+// TestLeaseKeysStayIn prints what holds a key in every way that logs are made.
+func TestLeaseKeysStayIn(t *testing.T) {
+	terms := Terms{Class: ClassH, Identity: testIdentity, Epoch: 7, First: 3, Count: 2, Key: Key([]byte("0123456789abcdef"))}
+	lease, err := NewLease(terms)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%x", "%d", "%q"} {
+		for _, v := range []any{terms, &terms, lease, terms.Key} {
+			text := fmt.Sprintf(verb, v)
+			for _, secret := range []string{"0123456789abcdef", "30313233", "48 49 50 51", "0x30, 0x31, 0x32"} {
+				if strings.Contains(text, secret) {
+					t.Errorf("%s of a %T has the key: %s", verb, v, text)
+				}
+			}
+		}
+	}
+	if text, err := json.Marshal(terms); err == nil {
+		t.Errorf("terms as JSON: %s", text)
+	}
+	if want := "lease of 2 names from 3 in epoch 7 of " + testIdentity.String(); fmt.Sprint(lease) != want {
+		t.Errorf("%v, want %s", lease, want)
 	}
 }
 
@@ -276,6 +352,7 @@ func TestMinterConfigs(t *testing.T) {
 		"semantic class": func(c *MinterConfig) { c.Class = ClassS },
 		"no class":       func(c *MinterConfig) { c.Class = 0 },
 		"no identity":    func(c *MinterConfig) { c.Identity = Identity{} },
+		"no counter":     func(c *MinterConfig) { c.Counter = nil },
 		"large epochs":   func(c *MinterConfig) { c.NamesPerEpoch = MaxSeq + 2 },
 	} {
 		c := good
@@ -346,6 +423,11 @@ func TestFormats(t *testing.T) {
 	for _, f := range Formats() {
 		if got, err := ParseFormat(string(f)); err != nil || got != f {
 			t.Errorf("ParseFormat(%q) = %q, %v", f, got, err)
+		}
+	}
+	for _, length := range []int{0, Length - 1, MaxLength + 1} {
+		if b, err := AppendRendering(nil, make([]byte, length), FormatUUID); !errors.Is(err, ErrInvalid) || b != nil {
+			t.Errorf("rendering of %d bytes: %q, %v", length, b, err)
 		}
 	}
 	for _, text := range []string{"", "UUID", "uuid1", strings.Repeat("x", 1000)} {

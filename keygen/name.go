@@ -17,14 +17,20 @@ const (
 	ClassS Class = 's' // semantic: named by its content
 )
 
-// String returns the class's letter.
-func (c Class) String() string { return string(rune(c)) }
+// String returns the class's letter, or something like Class(0) where there is no
+// such class.
+func (c Class) String() string {
+	if !c.minted() && c != ClassS {
+		return fmt.Sprintf("Class(%d)", byte(c))
+	}
+	return string(rune(c))
+}
 
 // MarshalText returns the class's letter. Anything but the four classes is an
 // [ErrInvalid].
 func (c Class) MarshalText() ([]byte, error) {
 	if !c.minted() && c != ClassS {
-		return nil, fmt.Errorf("%w: class %q: there are h, v, j and s", ErrInvalid, byte(c))
+		return nil, invalid("%v: there are h, v, j and s", c)
 	}
 	return []byte{byte(c)}, nil
 }
@@ -33,7 +39,7 @@ func (c Class) MarshalText() ([]byte, error) {
 // [ErrInvalid].
 func (c *Class) UnmarshalText(text []byte) error {
 	if len(text) != 1 {
-		return fmt.Errorf("%w: class %.40q: there are h, v, j and s", ErrInvalid, text)
+		return invalid("class %.40q: there are h, v, j and s", text)
 	}
 	if _, err := Class(text[0]).MarshalText(); err != nil {
 		return err
@@ -81,7 +87,8 @@ func (n Name) String() string { return n.text }
 func (n Name) IsZero() bool { return n.text == "" }
 
 // Compare orders names as their texts: minted names of one identity in mint
-// order, a name before its children. It returns -1, 0 or +1.
+// order, and all descendants of a name behind it, before the next minted name.
+// It returns -1, 0 or +1.
 func (n Name) Compare(other Name) int { return strings.Compare(n.text, other.text) }
 
 // Class returns the name's class, or 0 for the zero Name.
@@ -137,7 +144,7 @@ func (n Name) Tag() string {
 // AppendText appends the name to b. The zero Name is an [ErrInvalid].
 func (n Name) AppendText(b []byte) ([]byte, error) {
 	if n.IsZero() {
-		return b, fmt.Errorf("%w: the zero Name has no text", ErrInvalid)
+		return b, invalid("the zero Name has no text")
 	}
 	return append(b, n.text...), nil
 }
@@ -146,11 +153,11 @@ func (n Name) AppendText(b []byte) ([]byte, error) {
 func (n Name) MarshalText() ([]byte, error) { return n.AppendText(nil) }
 
 // UnmarshalText is [Parse].
-func (n *Name) UnmarshalText(text []byte) error {
-	parsed, err := Parse(string(text))
-	if err != nil {
+func (n *Name) UnmarshalText(b []byte) error {
+	text := string(b)
+	if err := check(text); err != nil {
 		return err
 	}
-	*n = parsed
+	n.text = text
 	return nil
 }

@@ -8,9 +8,22 @@ import (
 	"unicode/utf8"
 )
 
-// ErrInvalid is what every error about a text that is not a name, an identity, a
-// label or a lease is; it is matched with errors.Is.
+// ErrInvalid is matched by every error that says that an argument cannot be what
+// it is given as: a name, a label, a format, a receiver, an identity, a class,
+// the terms of a lease, the config of a minter.
 var ErrInvalid = errors.New("invalid")
+
+// invalidError is an ErrInvalid whose text is all in the reason.
+type invalidError struct{ error }
+
+func (e invalidError) Is(target error) bool { return target == ErrInvalid }
+
+func (e invalidError) Unwrap() error { return e.error }
+
+// invalid returns an ErrInvalid with the given text.
+func invalid(format string, args ...any) error {
+	return invalidError{fmt.Errorf(format, args...)}
+}
 
 // ParseError says why a text is not a name, and where.
 type ParseError struct {
@@ -29,12 +42,13 @@ func (e *ParseError) Is(target error) bool { return target == ErrInvalid }
 
 // Parse reads a name. It accepts exactly the texts that [Name.String] prints: no
 // upper case, no spaces, no quotes, no other spelling. The error is a
-// [*ParseError] for the first character that is wrong.
+// [*ParseError] for the first character that is wrong. The Name keeps none of the
+// memory that text is a part of.
 func Parse(text string) (Name, error) {
 	if err := check(text); err != nil {
 		return Name{}, err
 	}
-	return Name{text: text}, nil
+	return Name{text: strings.Clone(text)}, nil
 }
 
 // check is nil for the texts of names.

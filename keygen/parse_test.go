@@ -78,6 +78,9 @@ func FuzzParse(f *testing.F) {
 	for _, x := range v.Children {
 		f.Add(x.Name)
 	}
+	for _, x := range v.Semantic {
+		f.Add(x.Name)
+	}
 	f.Fuzz(func(t *testing.T, text string) {
 		n, err := Parse(text)
 		if err != nil {
@@ -226,6 +229,12 @@ func TestZeroValuesHaveNoText(t *testing.T) {
 	}
 	if _, err := n.Render(FormatUUID); !errors.Is(err, ErrInvalid) {
 		t.Errorf("rendering of the zero Name: %v", err)
+	}
+	if _, err := Semantic(); !errors.Is(err, ErrInvalid) {
+		t.Errorf("semantic name of nothing: %v", err)
+	}
+	if _, err := ParseIdentity("emhwdgg60rf5x9vnUa"); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "column 17") {
+		t.Errorf("identity with a capital: %v", err)
 	}
 	if n.String() != "" || id.String() != "" || n.Class() != 0 || n.Minted() || n.Tag() != "" ||
 		n.Epoch() != 0 || n.Seq() != 0 || !n.Identity().IsZero() || !n.Root().IsZero() || !n.Parent().IsZero() {

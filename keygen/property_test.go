@@ -88,8 +88,8 @@ func genMinted(t *rapid.T) (Name, parts) {
 	return n, p
 }
 
-// compare orders by class, identity, epoch, seq and then label after label, a
-// parent before its children.
+// compare orders by class, identity, epoch, seq and then the labels as one text,
+// a name before its descendants.
 func (p parts) compare(q parts) int {
 	return cmp.Or(
 		cmp.Compare(p.class, q.class),

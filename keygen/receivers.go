@@ -30,7 +30,7 @@ type Receiver struct {
 // each name; it is the same on every retry. Where no format fits, the error is
 // an [ErrInvalid] that names the rule that the last one breaks.
 func (r Receiver) Fit(n Name) (Format, error) {
-	err := fmt.Errorf("%w: receiver %s takes no format of ours", ErrInvalid, r.ID)
+	err := invalid("receiver %s takes no format of ours", r.ID)
 	for _, f := range r.Formats {
 		var text string
 		if text, err = n.Render(f); err != nil {
@@ -39,7 +39,7 @@ func (r Receiver) Fit(n Name) (Format, error) {
 		if err = r.check(text); err == nil {
 			return f, nil
 		}
-		err = fmt.Errorf("%w: as %s: receiver %s %w", ErrInvalid, f, r.ID, err)
+		err = invalid("as %s: receiver %s %w", f, r.ID, err)
 	}
 	return "", err
 }
@@ -83,7 +83,7 @@ func FindReceiver(id string) (Receiver, error) {
 	all := Receivers()
 	i := slices.IndexFunc(all, func(r Receiver) bool { return r.ID == id })
 	if i < 0 {
-		return Receiver{}, fmt.Errorf("%w: receiver %.40q is not in the table", ErrInvalid, id)
+		return Receiver{}, invalid("receiver %.40q is not in the table", id)
 	}
 	return all[i], nil
 }

@@ -218,7 +218,7 @@ func TestFitNamesTheRuleThatIsBroken(t *testing.T) {
 		{keygen.Receiver{ID: "x", Formats: native}, keygen.Name{}, "the zero Name has no text"},
 	} {
 		format, err := c.r.Fit(c.n)
-		if format != "" || !errors.Is(err, keygen.ErrInvalid) || err.Error() != "invalid: "+c.want {
+		if format != "" || !errors.Is(err, keygen.ErrInvalid) || err.Error() != c.want {
 			t.Errorf("%+v: %q, %v; want %q", c.r, format, err, c.want)
 		}
 	}

@@ -3,7 +3,7 @@ package keygen
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -25,7 +25,7 @@ const (
 var formats = []Format{FormatNative, FormatUUID, FormatUUID4, FormatUUID7, FormatHeader}
 
 // Formats lists all formats.
-func Formats() []Format { return append([]Format(nil), formats...) }
+func Formats() []Format { return slices.Clone(formats) }
 
 // ParseFormat reads a format's name, such as "uuid7". Anything else is an
 // [ErrInvalid] that lists what there is.
@@ -37,7 +37,7 @@ func ParseFormat(text string) (Format, error) {
 		}
 		names[i] = string(f)
 	}
-	return "", fmt.Errorf("%w: format %.40q: there are %s", ErrInvalid, text, strings.Join(names, ", "))
+	return "", invalid("format %.40q: there are %s", text, strings.Join(names, ", "))
 }
 
 // uuidSpace is the namespace of the UUID renderings,
@@ -59,10 +59,14 @@ func (n Name) AppendFormat(b []byte, f Format) ([]byte, error) {
 	return AppendRendering(b, []byte(n.text), f)
 }
 
-// AppendRendering appends to b, in format f, the name whose text is name, which
-// must come from this package (see [Lease.AppendName]) and is not checked again.
-// b and name may share memory only if b ends before name begins.
+// AppendRendering appends to b, in format f, the name whose text is name: from
+// [Lease.AppendName], so that only its length is checked again. b and name may
+// share memory only if b ends before name begins. An unknown format, and a length
+// that no name has, are an [ErrInvalid].
 func AppendRendering(b, name []byte, f Format) ([]byte, error) {
+	if len(name) < Length || len(name) > MaxLength {
+		return b, invalid("name of %d characters: %d to %d", len(name), Length, MaxLength)
+	}
 	switch f {
 	case FormatNative:
 		return append(b, name...), nil

@@ -3,7 +3,6 @@ package keygen
 import (
 	"crypto/sha512"
 	"encoding/binary"
-	"fmt"
 )
 
 // Semantic returns the name of an operation that is its content: s1- and the
@@ -13,7 +12,7 @@ import (
 // is needed; an empty one counts.
 func Semantic(fields ...string) (Name, error) {
 	if len(fields) == 0 {
-		return Name{}, fmt.Errorf("%w: a semantic name needs at least one field", ErrInvalid)
+		return Name{}, invalid("a semantic name needs at least one field")
 	}
 	h := sha512.New()
 	h.Write([]byte("opmint semantic v1\n"))
