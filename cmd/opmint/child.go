@@ -32,7 +32,7 @@ name has at most 128 characters.`,
 }
 
 func child(w io.Writer, parent, label string, o childOptions) error {
-	n, err := parseName("", parent)
+	n, err := parseName("NAME: ", parent)
 	if err != nil {
 		return err
 	}

@@ -29,7 +29,7 @@ func describe(n keygen.Name) nameInfo {
 }
 
 // parseName reads a name. Errors begin with which: "name 2 of 3: ", or nothing if
-// there is but one.
+// the command's arguments are that one name.
 func parseName(which, text string) (keygen.Name, error) {
 	n, err := keygen.Parse(text)
 	var wrong *keygen.ParseError
