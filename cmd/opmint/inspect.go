@@ -2,9 +2,9 @@ package main
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -46,7 +46,7 @@ With --json each name is one object on one line.`,
 		ValidArgsFunction:     cobra.NoFileCompletions,
 		DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			names, err := namesToInspect(cmd.InOrStdin(), args)
+			names, err := namesToInspect(cmd, args)
 			if err != nil {
 				return err
 			}
@@ -57,11 +57,22 @@ With --json each name is one object on one line.`,
 	return cmd
 }
 
-// namesToInspect returns the names that args are, or that stdin has.
-func namesToInspect(stdin io.Reader, args []string) ([]keygen.Name, error) {
-	if len(args) == 1 && args[0] == "-" {
-		return readNames(stdin)
+// namesToInspect returns the names that args are, or that standard input has.
+func namesToInspect(cmd *cobra.Command, args []string) ([]keygen.Name, error) {
+	switch {
+	case !slices.Contains(args, "-"):
+		return parseNames(args)
+	case len(args) > 1:
+		return nil, misuse(cmd, "- reads the names from standard input and stands alone, without other names")
 	}
+	text, err := readInput(cmd)
+	if err != nil {
+		return nil, err
+	}
+	return parseLines(text)
+}
+
+func parseNames(args []string) ([]keygen.Name, error) {
 	names := make([]keygen.Name, len(args))
 	for i, text := range args {
 		which := ""
@@ -76,19 +87,24 @@ func namesToInspect(stdin io.Reader, args []string) ([]keygen.Name, error) {
 	return names, nil
 }
 
-// readNames reads names, one a line.
-func readNames(stdin io.Reader) ([]keygen.Name, error) {
-	text, err := io.ReadAll(io.LimitReader(stdin, maxInspectInput+1))
+// readInput reads standard input, which has something and not too much.
+func readInput(cmd *cobra.Command) (string, error) {
+	text, err := io.ReadAll(io.LimitReader(cmd.InOrStdin(), maxInspectInput+1))
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("read names from standard input: %w", err)
+		return "", fmt.Errorf("read names from standard input: %w", err)
 	case len(text) == 0:
-		return nil, errors.New("standard input: no names, one a line, were given")
+		return "", misuse(cmd, "standard input is empty; give names, one a line")
 	case len(text) > maxInspectInput:
-		return nil, fmt.Errorf("standard input: more than %d bytes; give the names in parts", maxInspectInput)
+		return "", misuse(cmd, "standard input: more than %d bytes; give the names in parts", maxInspectInput)
 	}
+	return string(text), nil
+}
+
+// parseLines reads names, one a line.
+func parseLines(text string) ([]keygen.Name, error) {
 	var names []keygen.Name
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(text) {
 		which := fmt.Sprintf("standard input, line %d: ", len(names)+1)
 		n, err := parseName(which, strings.TrimSuffix(line, "\n"))
 		if err != nil {

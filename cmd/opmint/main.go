@@ -8,7 +8,8 @@
 //
 //	0  done
 //	1  error, such as a result that could not be written
-//	2  usage: unknown command, flag or format; wrong number of arguments
+//	2  usage: unknown command, flag or format; wrong number of arguments; standard
+//	   input that is empty or too long
 //	3  refused: what was given as a name or a label is none
 //
 // Each command is a constructor that declares its flags and a function that does
