@@ -26,7 +26,7 @@ tried for it, best first. Where a line stands for several services or calls, it 
 the strictest rule of them all.`,
 		Example: `  opmint receivers
   opmint receivers --json`,
-		Args:                  cobra.NoArgs,
+		Args:                  noArguments,
 		ValidArgsFunction:     cobra.NoFileCompletions,
 		DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {

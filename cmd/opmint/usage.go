@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -35,8 +36,13 @@ func refuseMisuse(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {
-		if cmd.Name() == "help" {
+		switch cmd.Name() {
+		case "help":
 			cmd.Args = commandPath
+		case "completion":
+			for _, shell := range cmd.Commands() {
+				shell.Args = noArguments
+			}
 		}
 	}
 	checkArgs(root)
@@ -68,10 +74,19 @@ func missingCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return misuse(cmd, "a command is needed")
 	}
-	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+	// To cobra, every command begins with "" and is a suggestion for it.
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 && args[0] != "" {
 		return misuse(cmd, "unknown command %.40q, did you mean %q?", args[0], near[0])
 	}
 	return misuse(cmd, "unknown command %.40q", args[0])
+}
+
+// noArguments is cobra.NoArgs, which takes an argument for an unknown command.
+func noArguments(_ *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return errors.New("takes no arguments")
+	}
+	return nil
 }
 
 // commandPath accepts the path of a command as arguments.

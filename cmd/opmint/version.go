@@ -29,7 +29,7 @@ func newVersionCommand() *cobra.Command {
 daemon's API that it speaks, and the Go version and platform of the build.`,
 		Example: `  opmint version
   opmint version --json`,
-		Args:                  cobra.NoArgs,
+		Args:                  noArguments,
 		ValidArgsFunction:     cobra.NoFileCompletions,
 		DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
