@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -88,16 +89,23 @@ func (c *checkedWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// oneLine escapes what would break a line of a terminal or steer it: arguments
-// are quoted back to the user, and are not always the user's.
+// maxErrorLine bounds the text of an error, in characters.
+const maxErrorLine = 512
+
+// oneLine escapes what would break a line of a terminal or steer it, and leaves
+// out the middle of a long text, whose end says what to do: arguments are quoted
+// back to the user, and are not always the user's.
 func oneLine(text string) string {
-	var b strings.Builder
+	var line []rune
 	for _, r := range text {
 		if unicode.IsPrint(r) {
-			b.WriteRune(r)
+			line = append(line, r)
 		} else {
-			b.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
+			line = append(line, []rune(strings.Trim(strconv.QuoteRune(r), "'"))...)
 		}
 	}
-	return b.String()
+	if len(line) > maxErrorLine {
+		line = slices.Replace(line, maxErrorLine/2, len(line)-maxErrorLine/2+1, '…')
+	}
+	return string(line)
 }
