@@ -84,6 +84,23 @@ func TestInputThatCannotBeRead(t *testing.T) {
 	}
 }
 
+func TestFlagProblem(t *testing.T) {
+	for _, c := range []struct{ arg, want string }{
+		{"--count=x", `invalid argument "x" for "--count" flag: invalid syntax`},
+		{"--count=99999999999999999999", `invalid argument "99999999999999999999" for "--count" flag: value out of range`},
+		{"--sure=x", `invalid argument "x" for "--sure" flag: want true or false`},
+		{"--none", "unknown flag: --none"},
+	} {
+		var cmd cobra.Command
+		cmd.Flags().Int("count", 0, "")
+		cmd.Flags().Bool("sure", false, "")
+		err := cmd.ParseFlags([]string{c.arg})
+		if got := flagProblem(err); got.Error() != c.want {
+			t.Errorf("%s: got %q, want %q", c.arg, got, c.want)
+		}
+	}
+}
+
 func TestBuildOf(t *testing.T) {
 	info := &debug.BuildInfo{
 		GoVersion: "go1.26.0",

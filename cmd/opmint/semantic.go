@@ -32,7 +32,7 @@ Write -- before the fields if one of them begins with '-'.`,
 		},
 	}
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return misuse(cmd, "%w; write -- before fields if one begins with '-'", err)
+		return misuse(cmd, "%w; write -- before fields if one begins with '-'", flagProblem(err))
 	})
 	cmd.Flags().BoolVar(&o.json, "json", false, "print JSON, as inspect does")
 	return cmd

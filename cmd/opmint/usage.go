@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -23,12 +24,26 @@ func misuse(cmd *cobra.Command, format string, args ...any) error {
 	return &usageError{command: cmd.CommandPath(), err: fmt.Errorf(format, args...)}
 }
 
+// flagProblem returns err, which a flag's parser found, without the names of Go
+// functions that it has for a value that is no number, or neither true nor false.
+func flagProblem(err error) error {
+	var wrong *strconv.NumError
+	if !errors.As(err, &wrong) {
+		return err
+	}
+	reason := wrong.Err.Error()
+	if wrong.Func == "ParseBool" {
+		reason = "want true or false"
+	}
+	return errors.New(strings.Replace(err.Error(), wrong.Error(), reason, 1))
+}
+
 // refuseMisuse turns whatever cobra finds wrong with a command line into a
 // usageError, in all commands below root and in cobra's own. Left alone, cobra
 // prints help and succeeds where a command is missing. It comes after SetOut,
 // because cobra's completion command keeps the output that it finds.
 func refuseMisuse(root *cobra.Command) {
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return misuse(cmd, "%w", err) })
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return misuse(cmd, "%w", flagProblem(err)) })
 	// With missingCommand, groups are runnable: for cobra's template, commands to
 	// be shown with and without a subcommand.
 	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(),
