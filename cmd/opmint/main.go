@@ -50,7 +50,10 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root.SetOut(out)
 	root.SetErr(stderr)
 	refuseMisuse(root)
-	cmd, err := root.ExecuteC()
+	cmd, err := commandFirst(root, args)
+	if err == nil {
+		cmd, err = root.ExecuteC()
+	}
 	if err == nil {
 		err = out.err
 	}

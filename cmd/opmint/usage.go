@@ -63,6 +63,29 @@ func refuseMisuse(root *cobra.Command) {
 	checkArgs(root)
 }
 
+// commandFirst refuses what stands before a command of group in args, unless they
+// are flags of group, and returns the group that refuses. Left alone, cobra takes
+// a command's flags there if it can tell them from the command, which depends on
+// whether they have a value.
+func commandFirst(group *cobra.Command, args []string) (*cobra.Command, error) {
+	group.InitDefaultHelpFlag()
+	group.InitDefaultVersionFlag()
+	group.Flags().SetInterspersed(false)
+	if err := group.ParseFlags(args); err != nil {
+		return group, misuse(group, "%w; flags of a command stand after it", flagProblem(err))
+	}
+	if group.ArgsLenAtDash() == 0 {
+		return group, misuse(group, "a command is needed before --")
+	}
+	rest := group.Flags().Args()
+	for _, sub := range group.Commands() {
+		if sub.HasSubCommands() && len(rest) > 0 && sub.Name() == rest[0] {
+			return commandFirst(sub, rest[1:])
+		}
+	}
+	return group, nil
+}
+
 // checkArgs makes the wrong arguments of cmd and of all commands below it
 // usageErrors.
 func checkArgs(cmd *cobra.Command) {
