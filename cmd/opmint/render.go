@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -31,7 +32,7 @@ renderings of one name as two keys: choose one and keep to it.`,
 		ValidArgsFunction:     cobra.NoFileCompletions,
 		DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			choose, err := o.chooser()
+			choose, err := o.chooser(cmd)
 			if err != nil {
 				return misuse(cmd, "%w", err)
 			}
@@ -60,12 +61,14 @@ func formatNames() []string {
 	return names
 }
 
-// chooser returns the choice of a format that the flags ask for.
-func (o renderOptions) chooser() (func(keygen.Name) (keygen.Format, error), error) {
+// chooser returns the choice of a format that cmd's flags ask for. An empty flag
+// is one that was given, perhaps from a variable that is not set.
+func (o renderOptions) chooser(cmd *cobra.Command) (func(keygen.Name) (keygen.Format, error), error) {
+	as, fit := cmd.Flags().Changed("as"), cmd.Flags().Changed("fit")
 	switch {
-	case (o.as == "") == (o.fit == ""):
-		return nil, fmt.Errorf("give either --as FORMAT or --fit RECEIVER")
-	case o.as != "":
+	case as == fit:
+		return nil, errors.New("give either --as FORMAT or --fit RECEIVER")
+	case as:
 		f, err := keygen.ParseFormat(o.as)
 		return func(keygen.Name) (keygen.Format, error) { return f, nil }, err
 	}
