@@ -31,9 +31,11 @@ func newInspectCommand() *cobra.Command {
 	var o inspectOptions
 	cmd := &cobra.Command{
 		Use:   "inspect NAME...",
-		Short: "Show what names say: class, identity, epoch, seq, labels, renderings",
+		Short: "Show what names say: class, identity, epoch, seq, tag, labels, renderings",
 		Long: `Show what names say: their class and what it promises, whose they are, when they
-were minted, their labels, and the UUIDs that they are rendered as.
+were minted, their tag, their labels, and the UUIDs that they are rendered as. Two
+names of one identity, epoch and seq with two tags are a fork: the minter was cloned
+or rolled back.
 
 With - as the only NAME, names are read from standard input, one a line, up to
 16 MiB. All names are checked before the first is shown; of a text that is no name
@@ -143,6 +145,7 @@ func printInfo(w io.Writer, info nameInfo) error {
 		line("identity", info.Identity)
 		line("epoch", *info.Epoch)
 		line("seq", *info.Seq)
+		line("tag", info.Name.Tag())
 	}
 	if len(info.Labels) > 0 {
 		line("labels", strings.Join(info.Labels, ", "))
