@@ -114,7 +114,7 @@ func TestBuildOf(t *testing.T) {
 	}{
 		{info, "", "opmint v0.3.0\ncommit c0ffee, modified\nAPI level 1\ngo1.26.0 "},
 		{info, "v1.0.0", "opmint v1.0.0\ncommit c0ffee, modified\n"},
-		{&debug.BuildInfo{GoVersion: "go1.26.1"}, "", "opmint (devel)\ncommit unknown\nAPI level 1\ngo1.26.1 "},
+		{&debug.BuildInfo{GoVersion: "go1.26.1"}, "", "opmint (devel)\nAPI level 1\ngo1.26.1 "},
 	} {
 		var out strings.Builder
 		if err := printVersion(&out, buildOf(c.info, c.release), versionOptions{}); err != nil {

@@ -25,8 +25,9 @@ func newVersionCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Show the program's version and the API level that it speaks",
-		Long: `Show the program's version, the commit that it was built from, the level of the
-daemon's API that it speaks, and the Go version and platform of the build.`,
+		Long: `Show the program's version, the commit that it was built from where that is known,
+the level of the daemon's API that it speaks, and the Go version and platform of the
+build.`,
 		Example: `  opmint version
   opmint version --json`,
 		Args:                  noArguments,
@@ -43,8 +44,8 @@ daemon's API that it speaks, and the Go version and platform of the build.`,
 // build says where a binary comes from.
 type build struct {
 	Version  string `json:"version"`
-	Commit   string `json:"commit"`   // "unknown" in a build outside a repository
-	Modified bool   `json:"modified"` // built from files that differ from the commit
+	Commit   string `json:"commit,omitzero"`   // "" in a build outside a repository
+	Modified bool   `json:"modified,omitzero"` // built from files that differ from the commit
 	APILevel int    `json:"api_level"`
 	Go       string `json:"go"`
 	Platform string `json:"platform"`
@@ -64,7 +65,6 @@ func thisBuild() build {
 func buildOf(info *debug.BuildInfo, release string) build {
 	b := build{
 		Version:  cmp.Or(release, info.Main.Version, "(devel)"),
-		Commit:   "unknown",
 		APILevel: apiLevel,
 		Go:       cmp.Or(info.GoVersion, runtime.Version()),
 		Platform: runtime.GOOS + "/" + runtime.GOARCH,
@@ -84,10 +84,14 @@ func printVersion(w io.Writer, b build, o versionOptions) error {
 	if o.json {
 		return printJSON(w, b)
 	}
-	commit := b.Commit
-	if b.Modified {
-		commit += ", modified"
+	commit := ""
+	if b.Commit != "" {
+		commit = "commit " + b.Commit
+		if b.Modified {
+			commit += ", modified"
+		}
+		commit += "\n"
 	}
-	_, err := fmt.Fprintf(w, "opmint %s\ncommit %s\nAPI level %d\n%s %s\n", b.Version, commit, b.APILevel, b.Go, b.Platform)
+	_, err := fmt.Fprintf(w, "opmint %s\n%sAPI level %d\n%s %s\n", b.Version, commit, b.APILevel, b.Go, b.Platform)
 	return err
 }
