@@ -5,9 +5,9 @@
 //	go run ./bench -write README.md    put them into the file, too
 //
 // A table's subjects take turns, round after round, so that what disturbs the
-// machine disturbs them all; the figure of a subject is the median of its rounds.
-// What counts is the ratio to the table's baseline, which travels from machine to
-// machine where nanoseconds do not. A target that is not reached is marked and is
+// machine disturbs them all. What counts is the ratio to the table's baseline, which
+// travels from machine to machine where nanoseconds do not. It is taken in each
+// round; the figures of a subject are the medians of its rounds. A target that is not reached is marked and is
 // no failure: on a noisy machine it says little.
 //
 // In the file, table T stands between the lines <!-- bench:T --> and

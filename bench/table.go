@@ -88,8 +88,31 @@ func (s *subject) round() error {
 
 // nanoseconds returns the median time of one operation.
 func (s *subject) nanoseconds() float64 {
-	sorted := slices.Sorted(slices.Values(s.times))
-	return float64(sorted[len(sorted)/2].Nanoseconds()) / float64(s.perRound)
+	all := make([]float64, len(s.times))
+	for i := range all {
+		all[i] = s.nanosecondsIn(i)
+	}
+	return median(all)
+}
+
+// nanosecondsIn returns the time of one operation in a round.
+func (s *subject) nanosecondsIn(round int) float64 {
+	return float64(s.times[round].Nanoseconds()) / float64(s.perRound)
+}
+
+// ratio returns the median of the ratios to base in each round, which a machine
+// that is slower in some rounds than in others does not change.
+func (s *subject) ratio(base *subject) float64 {
+	all := make([]float64, len(s.times))
+	for i := range all {
+		all[i] = s.nanosecondsIn(i) / base.nanosecondsIn(i)
+	}
+	return median(all)
+}
+
+func median(all []float64) float64 {
+	slices.Sort(all)
+	return all[len(all)/2]
 }
 
 // target says what the subject has to reach, and whether it did.
@@ -117,17 +140,15 @@ func (s *subject) target(ratio float64) string {
 func (t *table) markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "| what | ns | of %s | allocs | target |\n|---|---:|---:|---:|---|\n", t.subjects[0].name)
-	base := t.subjects[0].nanoseconds()
 	for _, s := range t.subjects {
-		ns := s.nanoseconds()
-		ratio := ns / base
+		ratio := s.ratio(t.subjects[0])
 		name := s.name
 		if s.note != "" {
 			name += ", " + s.note
 		}
-		fmt.Fprintf(&b, "| %s | %.1f | %.2f | %.0f | %s |\n", name, ns, ratio, s.allocs, s.target(ratio))
+		fmt.Fprintf(&b, "| %s | %.1f | %.2f | %.0f | %s |\n", name, s.nanoseconds(), ratio, s.allocs, s.target(ratio))
 	}
-	fmt.Fprintf(&b, "\nMedians of %d rounds in turn; %s, %s/%s, %d CPUs.\n",
+	fmt.Fprintf(&b, "\nMedians of %d rounds in turn, ratios taken within each round; %s, %s/%s, %d CPUs.\n",
 		t.rounds, runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
 	return b.String()
 }
