@@ -1,0 +1,82 @@
+package tpm
+
+import (
+	"context"
+	"fmt"
+)
+
+// maxTries is how often a claim increments before it gives up.
+const maxTries = 8
+
+// Next claims a value of the counter: one that nobody else owns, and above all
+// that this Counter has returned. Values in between may be skipped.
+//
+// It ends within 3 minutes. ErrBusy: somebody else incremented in between in
+// each of 8 tries, or the TPM was busy. ErrOutcomeUnknown: what became of an
+// increment is not known even on a second connection; the caller stops, and
+// its next start reads the truth. ErrWentBack is for good: the caller takes
+// note, and goes on with a new Counter if it does. When ctx ends, a claim ends
+// between two commands, or without waiting for one that changes nothing.
+func (c *Counter) Next(ctx context.Context) (uint64, error) {
+	var owned uint64
+	tries := 0
+	err := c.device.operate(ctx, shortLimit, func(l *link) error {
+		idx, err := c.attach(l)
+		if err != nil {
+			return err
+		}
+		for ; tries < maxTries; tries++ {
+			mine, err := c.try(l, idx)
+			if err != nil {
+				tries++
+				return err
+			}
+			if mine {
+				owned = c.last
+				return nil
+			}
+		}
+		return fmt.Errorf("%w: somebody else incremented it in between, %d times", ErrBusy, maxTries)
+	})
+	if err != nil {
+		return 0, fmt.Errorf("claim a value of counter 0x%08x: %w", uint32(c.handle), err)
+	}
+	return owned, nil
+}
+
+// try increments the counter once and reports whether the value that it then
+// shows, c.last, is owned: it is one more than before, and our increment was
+// executed in between. As the counter never goes down, that was the only one.
+func (c *Counter) try(l *link, idx *index) (mine bool, err error) {
+	s, err := startSession(l, c.auth, nil)
+	if err != nil {
+		return false, err
+	}
+	defer s.close(l)
+	// The value read last will do, however old. But where others increment too
+	// it is likely to be too old, and each drop costs the TPM a write.
+	if !c.fresh || c.shared {
+		if err := c.read(l, idx, s); err != nil {
+			return false, err
+		}
+	}
+	before := c.last
+	c.fresh = false
+	if err := idx.increment(l, s); err != nil {
+		return false, err
+	}
+	s.endsWithNext()
+	after, err := idx.read(l, s)
+	if isLost(err) {
+		return false, fmt.Errorf("%w: the counter was incremented, but its value is not known: %w", ErrOutcomeUnknown, err)
+	}
+	if err != nil {
+		return false, err
+	}
+	if after <= before {
+		c.back = &WentBackError{Index: uint32(c.handle), Before: before, Seen: after}
+		return false, c.back
+	}
+	c.last, c.fresh, c.shared = after, true, c.shared || after != before+1
+	return after == before+1, nil
+}

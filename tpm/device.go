@@ -1,0 +1,131 @@
+package tpm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"time"
+)
+
+// A Device is the address of a TPM, and the rule that this process sends it
+// one command at a time. Each operation has a connection of its own, closed
+// when the operation ends: nothing is kept in the TPM in between. Its methods
+// may be called by several goroutines; they wait for each other.
+type Device struct {
+	addr string
+	// managed: a resource manager cleans up behind each connection.
+	managed bool
+	connect func(context.Context) (wire, error)
+	// turn has room for one: the operation that uses the TPM.
+	turn chan struct{}
+}
+
+// errClosed is what a Device answers after Close.
+var errClosed = errors.New("the TPM was closed")
+
+// Open checks an address and returns the TPM there:
+//
+//	/dev/tpmrm0       the kernel's resource manager: what a machine should use
+//	/dev/tpm0         the bare device, if nobody else uses it
+//	unix:PATH         a TPM that speaks plain TPM 2.0 commands on a Unix socket
+//	tcp:HOST:PORT     the same over TCP; for tests, it is not encrypted
+//
+// A device file must exist (else the error is fs.ErrNotExist). Nothing is
+// opened yet: what else is wrong with the TPM, the first operation tells.
+func Open(addr string) (*Device, error) {
+	d := &Device{addr: addr, turn: make(chan struct{}, 1)}
+	network, target, _ := strings.Cut(addr, ":")
+	switch {
+	case strings.HasPrefix(addr, "/"):
+		info, err := os.Stat(addr)
+		if err != nil {
+			return nil, cannotOpen(addr, err)
+		}
+		if info.Mode()&os.ModeCharDevice == 0 {
+			return nil, fmt.Errorf("open TPM %s: not a device file; a socket is written unix:%s", addr, addr)
+		}
+		d.managed = true
+		d.connect = func(context.Context) (wire, error) { return openCharDevice(addr) }
+	case network == "unix" && target != "":
+		d.connect = func(ctx context.Context) (wire, error) { return dial(ctx, network, target) }
+	case network == "tcp" && target != "":
+		if _, _, err := net.SplitHostPort(target); err != nil {
+			return nil, fmt.Errorf("open TPM %s: %w", addr, err)
+		}
+		d.connect = func(ctx context.Context) (wire, error) { return dial(ctx, network, target) }
+	default:
+		return nil, fmt.Errorf("open TPM %q: want /dev/tpmrm0, unix:PATH or tcp:HOST:PORT", addr)
+	}
+	return d, nil
+}
+
+// String returns the address that d was opened with.
+func (d *Device) String() string { return d.addr }
+
+// Close waits for the operation that runs, if any, and makes all later ones
+// fail. It is called once.
+func (d *Device) Close() error {
+	d.turn <- struct{}{}
+	d.connect = func(context.Context) (wire, error) { return nil, errClosed }
+	<-d.turn
+	return nil
+}
+
+// operate runs f on a new connection, and once more on another one if an
+// answer was lost: f looks at the TPM's state itself before it changes it. All
+// of it is bounded by limit, except that a command that changes the TPM is
+// waited for, once sent, for as long as answerLimit.
+func (d *Device) operate(ctx context.Context, limit time.Duration, f func(*link) error) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("%w: not done after %v", context.DeadlineExceeded, limit))
+	defer cancel()
+	err := d.once(ctx, f)
+	if !isLost(err) {
+		return err
+	}
+	again := d.once(ctx, f)
+	if again == nil {
+		return nil
+	}
+	return fmt.Errorf("%w (TPM opened again after: %w)", again, err)
+}
+
+// once runs f on a connection of its own.
+func (d *Device) once(ctx context.Context, f func(*link) error) error {
+	select {
+	case d.turn <- struct{}{}:
+	case <-ctx.Done():
+		return fmt.Errorf("%w: waiting for another operation on %s: %w", ErrBusy, d.addr, context.Cause(ctx))
+	}
+	w, err := d.connect(ctx)
+	if err != nil {
+		<-d.turn
+		return cannotOpen(d.addr, err)
+	}
+	l := &link{ctx: ctx, wire: w}
+	defer d.finish(l)
+	if !d.managed {
+		if err := l.flushLeftovers(); err != nil {
+			return err
+		}
+	}
+	return f(l)
+}
+
+// finish closes the connection and lets the next operation in. If the system
+// is still stuck in a command that was given up, that happens when it is not
+// any more, so that no more than one goroutine ever hangs on a dead TPM.
+func (d *Device) finish(l *link) {
+	if l.pending == nil {
+		l.wire.close()
+		<-d.turn
+		return
+	}
+	go func() {
+		l.wire.close()
+		<-l.pending
+		<-d.turn
+	}()
+}

@@ -1,0 +1,150 @@
+package tpm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/google/go-tpm/tpm2"
+	"golang.org/x/sys/unix"
+)
+
+// What can go wrong, for errors.Is. The error's text says more: what was being
+// done, to what, and what to do about it.
+var (
+	// ErrStranger: what stands at the counter's index is not opmint's. It was
+	// left untouched.
+	ErrStranger = errors.New("the NV index is not opmint's")
+	// ErrNotDefined: nothing stands at the counter's index, or an index that
+	// was never incremented. Define makes it usable.
+	ErrNotDefined = errors.New("the NV index is not defined")
+	// ErrRedefined: the index was deleted and defined again since this Counter
+	// knew it. Its incarnation is new, so the identity has to be new.
+	ErrRedefined = errors.New("the NV index was defined anew")
+	// ErrAuthLost: an index of opmint's form is there, but index.auth is
+	// missing, damaged or another index's.
+	ErrAuthLost = errors.New("the authorization value of the NV index is lost " +
+		"(`opmint provision --new-index`, with owner authorization, makes a new index)")
+	// ErrBusy: the TPM or the counter was busy for too long. Trying again
+	// later may help; no value was owned.
+	ErrBusy = errors.New("the TPM is busy")
+	// ErrOutcomeUnknown: a command that changes the TPM was sent, and whether
+	// it took effect is not known, even after the TPM was opened again.
+	ErrOutcomeUnknown = errors.New("the outcome of a TPM command is unknown")
+	// ErrWentBack: the counter is lower than it was, so the TPM's state was
+	// rolled back. The error is a [*WentBackError].
+	ErrWentBack = errors.New("the NV counter went back")
+	// ErrOwnerAuth: the owner hierarchy has another authorization value.
+	ErrOwnerAuth = errors.New("wrong owner authorization")
+	// ErrEndorsementAuth: the endorsement hierarchy has another authorization
+	// value.
+	ErrEndorsementAuth = errors.New("wrong endorsement authorization")
+)
+
+// A CommandError tells that a TPM command got no answer that can be trusted:
+// none at all, a malformed one, or one whose HMAC is wrong.
+type CommandError struct {
+	Command string // as TPM 2.0 Part 3 spells it
+	Sent    bool   // false only if the TPM cannot have got the command
+	Err     error
+
+	changes bool // the command would have changed something that lasts
+}
+
+func (e *CommandError) Error() string {
+	if !e.Sent {
+		return fmt.Sprintf("%s was not sent: %v", e.Command, e.Err)
+	}
+	return fmt.Sprintf("%s was sent, but not answered properly: %v", e.Command, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *CommandError) Unwrap() error { return e.Err }
+
+// Is tells that e is ErrOutcomeUnknown if it was sent and could have changed
+// the TPM for good.
+func (e *CommandError) Is(target error) bool {
+	return target == ErrOutcomeUnknown && e.Sent && e.changes
+}
+
+// A WentBackError tells how far a counter went back.
+type WentBackError struct {
+	Index        uint32
+	Before, Seen uint64 // the highest value read before, and the value read now
+}
+
+func (e *WentBackError) Error() string {
+	return fmt.Sprintf("%v: index 0x%08x shows %d after %d: the TPM's state was restored from an older copy",
+		ErrWentBack, e.Index, e.Seen, e.Before)
+}
+
+// Is tells that e is ErrWentBack.
+func (e *WentBackError) Is(target error) bool { return target == ErrWentBack }
+
+// isLost reports whether err comes from an answer that was lost or garbled, so
+// that a new connection may help.
+func isLost(err error) bool {
+	var lost *CommandError
+	return errors.As(err, &lost) && !errors.Is(err, context.Canceled)
+}
+
+// commands names the commands that this package sends.
+var commands = map[tpm2.TPMCC]string{
+	tpm2.TPMCCCreatePrimary:    "TPM2_CreatePrimary",
+	tpm2.TPMCCFlushContext:     "TPM2_FlushContext",
+	tpm2.TPMCCGetCapability:    "TPM2_GetCapability",
+	tpm2.TPMCCNVDefineSpace:    "TPM2_NV_DefineSpace",
+	tpm2.TPMCCNVIncrement:      "TPM2_NV_Increment",
+	tpm2.TPMCCNVRead:           "TPM2_NV_Read",
+	tpm2.TPMCCNVReadPublic:     "TPM2_NV_ReadPublic",
+	tpm2.TPMCCNVUndefineSpace:  "TPM2_NV_UndefineSpace",
+	tpm2.TPMCCReadClock:        "TPM2_ReadClock",
+	tpm2.TPMCCStartAuthSession: "TPM2_StartAuthSession",
+}
+
+// changes reports whether a command changes what outlives the connection.
+func changes(cc tpm2.TPMCC) bool {
+	return cc == tpm2.TPMCCNVIncrement || cc == tpm2.TPMCCNVDefineSpace || cc == tpm2.TPMCCNVUndefineSpace
+}
+
+// advice says what to do about a TPM's error code, for those that an operator
+// can do something about.
+var advice = []struct {
+	code tpm2.TPMRC
+	text string
+}{
+	{tpm2.TPMRCFailure, "the TPM is in failure mode: power the machine off and on"},
+	{tpm2.TPMRCInitialize, "nobody has started the TPM: TPM2_Startup is the firmware's task, or that of `swtpm --flags startup-clear`"},
+	{tpm2.TPMRCLockout, "too many wrong authorizations: wait, or reset the lockout with tpm2_dictionarylockout"},
+	{tpm2.TPMRCNVSpace, "no room for another index or counter: remove one that nobody needs with tpm2_nvundefine"},
+	{tpm2.TPMRCHierarchy, "the hierarchy is disabled: enable it in the firmware's setup"},
+	{tpm2.TPMRCObjectMemory, "other programs have filled its slots: use /dev/tpmrm0, which shares them out"},
+	{tpm2.TPMRCSessionMemory, "other programs have filled its slots: use /dev/tpmrm0, which shares them out"},
+	{tpm2.TPMRCSessionHandles, "other programs have filled its slots: use /dev/tpmrm0, which shares them out"},
+	{tpm2.TPMRCNVUnavailable, "its NV memory cannot be written at present: try again"},
+}
+
+// refused wraps an error code that the TPM answered.
+func refused(cc tpm2.TPMCC, rc tpm2.TPMRC) error {
+	for _, a := range advice {
+		if rc.Is(a.code) {
+			return fmt.Errorf("%s: %w (%s)", commands[cc], rc, a.text)
+		}
+	}
+	return fmt.Errorf("%s: %w", commands[cc], rc)
+}
+
+// cannotOpen wraps the error of opening a TPM.
+func cannotOpen(addr string, err error) error {
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("open TPM %s: %w (run as root, or as a member of the group tss)", addr, err)
+	case errors.Is(err, unix.EBUSY) && !strings.HasPrefix(addr, "/dev/tpmrm"):
+		return fmt.Errorf("open TPM %s: %w (another program has it; /dev/tpmrm0 can be shared)", addr, err)
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("open TPM %s: %w (is the TPM enabled in the firmware's setup, is the software TPM running?)", addr, err)
+	}
+	return fmt.Errorf("open TPM %s: %w", addr, err)
+}

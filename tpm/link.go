@@ -1,0 +1,194 @@
+package tpm
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/go-tpm/tpm2"
+)
+
+// How long things may take.
+const (
+	// connectLimit bounds the wait for a socket that another client has, or
+	// whose TPM is being restarted.
+	connectLimit = 10 * time.Second
+	// answerLimit bounds the wait for one answer, keyLimit that for a new key:
+	// RSA takes 3 s on a typical chip, and minutes on a bad day.
+	answerLimit = time.Minute
+	keyLimit    = 5 * time.Minute
+	// busyLimit bounds the time for which a command is sent again because the
+	// TPM says that it is busy.
+	busyLimit = 30 * time.Second
+	// shortLimit and longLimit bound an operation without and with a new key.
+	shortLimit = 2 * time.Minute
+	longLimit  = 6 * time.Minute
+
+	firstPause = 5 * time.Millisecond
+	longPause  = 500 * time.Millisecond
+)
+
+// maxMessage is the longest command or answer: the size of the kernel's buffer
+// (TPM_BUFSIZE), more than any TPM has.
+const maxMessage = 4096
+
+// headerSize is the size of an answer with nothing in it: tag, size and code.
+const headerSize = 10
+
+// A wire carries commands to a TPM and its answers back.
+type wire interface {
+	// exchange sends a command and returns its answer, whole. It may block
+	// until the deadline. sent is false only if the TPM cannot have got the
+	// command.
+	exchange(cmd []byte, deadline time.Time) (rsp []byte, sent bool, err error)
+	// close ends the connection. If exchange is running, close makes it fail
+	// or waits for its end.
+	close()
+}
+
+// A link is a wire with manners: it resends what a busy TPM did not take, gives
+// up in time, and passes on no answer that is not one. It is go-tpm's
+// transport.TPM for the length of one operation, used by one goroutine.
+type link struct {
+	ctx  context.Context
+	wire wire
+	last tpm2.TPMCC // the command sent last
+	lost error      // why nothing can be sent any more
+	// pending ends when an exchange does that was given up; else nil.
+	pending chan reply
+}
+
+type reply struct {
+	rsp  []byte
+	sent bool
+	err  error
+}
+
+// Send sends a command and returns the answer. Its errors are CommandErrors,
+// or ErrBusy if the TPM did not take the command for too long.
+func (l *link) Send(cmd []byte) ([]byte, error) {
+	l.last = tpm2.TPMCC(binary.BigEndian.Uint32(cmd[6:]))
+	giveUp := time.Now().Add(busyLimit)
+	for pause := firstPause; ; pause = min(2*pause, longPause) {
+		rsp, err := l.exchange(cmd)
+		if err != nil {
+			return nil, err
+		}
+		rc := tpm2.TPMRC(binary.BigEndian.Uint32(rsp[6:]))
+		if !isBusy(rc) {
+			return rsp, nil
+		}
+		if time.Now().Add(pause).After(giveUp) {
+			return nil, fmt.Errorf("%w: %w for %v", ErrBusy, refused(l.last, rc), busyLimit)
+		}
+		select {
+		case <-time.After(pause):
+		case <-l.ctx.Done():
+			return nil, fmt.Errorf("%w: %w until %w", ErrBusy, refused(l.last, rc), context.Cause(l.ctx))
+		}
+	}
+}
+
+// isBusy reports whether the TPM has not executed the command and asks for it
+// to be sent again, unchanged (TPM 2.0 Part 2, 6.6.3).
+func isBusy(rc tpm2.TPMRC) bool {
+	return rc == tpm2.TPMRCRetry || rc == tpm2.TPMRCNVRate || rc == tpm2.TPMRCYielded || rc == tpm2.TPMRCTesting
+}
+
+// exchange carries one command, with a watchdog. Once anything went wrong, the
+// connection is not used again: an answer could come late and be taken for
+// that of the next command.
+func (l *link) exchange(cmd []byte) ([]byte, error) {
+	if l.lost == nil && l.ctx.Err() != nil {
+		l.lost = context.Cause(l.ctx)
+	}
+	if l.lost != nil {
+		return nil, l.failed(false, l.lost)
+	}
+	ctx, limit := l.ctx, answerLimit
+	if changes(l.last) {
+		// Nobody would know what it did.
+		ctx = context.WithoutCancel(ctx)
+	}
+	if l.last == tpm2.TPMCCCreatePrimary {
+		limit = keyLimit
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("%w: no answer after %v", context.DeadlineExceeded, limit))
+	defer cancel()
+	deadline, _ := ctx.Deadline()
+	done := make(chan reply, 1)
+	go func() {
+		rsp, sent, err := l.wire.exchange(cmd, deadline)
+		done <- reply{rsp, sent, err}
+	}()
+	select {
+	case r := <-done:
+		if r.err == nil {
+			r.err = checkAnswer(cmd, r.rsp)
+		}
+		if r.err != nil {
+			l.lost = r.err
+			return nil, l.failed(r.sent, r.err)
+		}
+		return r.rsp, nil
+	case <-ctx.Done():
+		l.pending, l.lost = done, context.Cause(ctx)
+		return nil, l.failed(true, l.lost)
+	}
+}
+
+// failed makes the error for the command sent last.
+func (l *link) failed(sent bool, err error) error {
+	return &CommandError{Command: commands[l.last], Sent: sent, Err: err, changes: changes(l.last)}
+}
+
+// tagTPM1 is the tag of an answer of TPM 1.2 (TPM_TAG_RSP_COMMAND).
+const tagTPM1 = 0x00C4
+
+// checkAnswer refuses what cannot be the answer to cmd.
+func checkAnswer(cmd, rsp []byte) error {
+	if len(rsp) < headerSize {
+		return fmt.Errorf("answer of %d bytes, shorter than a header", len(rsp))
+	}
+	tag := binary.BigEndian.Uint16(rsp)
+	if tag == tagTPM1 {
+		return errors.New("the answer is that of a TPM 1.2; opmint needs a TPM 2.0")
+	}
+	if size := binary.BigEndian.Uint32(rsp[2:]); int64(size) != int64(len(rsp)) || len(rsp) > maxMessage {
+		return fmt.Errorf("answer of %d bytes that says it has %d", len(rsp), size)
+	}
+	want := uint16(tpm2.TPMSTNoSessions)
+	if binary.BigEndian.Uint32(rsp[6:]) == uint32(tpm2.TPMRCSuccess) {
+		want = binary.BigEndian.Uint16(cmd)
+	}
+	if tag != want {
+		return fmt.Errorf("answer with tag 0x%04x, want 0x%04x", tag, want)
+	}
+	return nil
+}
+
+// run executes a command. An error code of the TPM comes back as such, wrapped;
+// an answer that does not parse, or whose HMAC is wrong, as a CommandError.
+func run[R any, PR *R](l *link, cmd tpm2.Command[R, PR], sessions ...tpm2.Session) (rsp PR, err error) {
+	defer func() {
+		// A hostile TPM can send what go-tpm's parser does not survive.
+		if p := recover(); p != nil {
+			err = l.failed(true, fmt.Errorf("answer that cannot be parsed: %v", p))
+		}
+	}()
+	l.last = cmd.Command()
+	rsp, err = cmd.Execute(l, sessions...)
+	var rc tpm2.TPMRC
+	var failed *CommandError
+	switch {
+	case err == nil:
+		return rsp, nil
+	case errors.As(err, &failed), errors.Is(err, ErrBusy):
+		return nil, err
+	case errors.As(err, &rc):
+		return nil, refused(l.last, rc)
+	}
+	return nil, l.failed(true, err)
+}

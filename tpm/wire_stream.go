@@ -1,0 +1,63 @@
+package tpm
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// stream is a connection on which plain TPM 2.0 commands and answers follow
+// each other, as swtpm and the simulators speak.
+type stream struct{ conn net.Conn }
+
+// dial connects to a TPM on a socket. A software TPM serves one client at a
+// time: a full queue (EAGAIN) or a TPM that is just being restarted (refused)
+// is tried again for connectLimit.
+func dial(ctx context.Context, network, addr string) (wire, error) {
+	ctx, cancel := context.WithTimeout(ctx, connectLimit)
+	defer cancel()
+	for pause := firstPause; ; pause = min(2*pause, longPause) {
+		conn, err := new(net.Dialer).DialContext(ctx, network, addr)
+		if err == nil {
+			return stream{conn}, nil
+		}
+		if !errors.Is(err, unix.EAGAIN) && !errors.Is(err, unix.ECONNREFUSED) {
+			return nil, err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return nil, fmt.Errorf("%w: %w", ErrBusy, err)
+		}
+	}
+}
+
+func (s stream) exchange(cmd []byte, deadline time.Time) ([]byte, bool, error) {
+	if err := s.conn.SetDeadline(deadline); err != nil {
+		return nil, false, err
+	}
+	if n, err := s.conn.Write(cmd); err != nil {
+		return nil, n > 0, err
+	}
+	rsp := make([]byte, headerSize, maxMessage)
+	if _, err := io.ReadFull(s.conn, rsp); err != nil {
+		return nil, true, fmt.Errorf("read the answer: %w", err)
+	}
+	size := binary.BigEndian.Uint32(rsp[2:])
+	if size < headerSize || size > maxMessage {
+		return nil, true, fmt.Errorf("answer that says it has %d bytes", size)
+	}
+	rsp = rsp[:size]
+	if _, err := io.ReadFull(s.conn, rsp[headerSize:]); err != nil {
+		return nil, true, fmt.Errorf("read the answer: %w", err)
+	}
+	return rsp, true, nil
+}
+
+func (s stream) close() { _ = s.conn.Close() }
