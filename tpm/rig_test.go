@@ -1,0 +1,386 @@
+package tpm
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-tpm-tools/simulator"
+	"github.com/google/go-tpm/tpm2"
+	"github.com/opmint/opmint/swtpm"
+)
+
+// A rig is a TPM under test, the Device on it, and ways to meddle.
+type rig struct {
+	t      testing.TB
+	soft   *swtpm.TPM // the process, if that is what it is
+	dev    *Device
+	opener func(context.Context) (wire, error)
+
+	mu      sync.Mutex
+	hook    hook // asked for each command of each Device
+	dropped bool // a connection was lost: the TPM is dirty until the next one
+}
+
+// A hook stands between a Device and its TPM. next passes the command on.
+type hook func(cc tpm2.TPMCC, cmd []byte, next exchange) ([]byte, bool, error)
+
+type exchange func(cmd []byte) ([]byte, bool, error)
+
+// eachTPM runs a test on each TPM there is for tests. After it, the TPM's
+// memory must be as empty as before.
+func eachTPM(t *testing.T, test func(t *testing.T, r *rig)) {
+	t.Run("swtpm", func(t *testing.T) { test(t, swtpmRig(t)) })
+	t.Run("reference", func(t *testing.T) { test(t, referenceRig(t)) })
+	t.Run("reference, shared", func(t *testing.T) { test(t, sharedRig(t)) })
+}
+
+// swtpmRig is swtpm behind a socket: one connection at a time, nobody cleans up.
+func swtpmRig(t *testing.T) *rig {
+	t.Helper()
+	r := &rig{t: t, soft: swtpm.StartTest(t)}
+	var err error
+	if r.dev, err = Open(r.soft.Addr()); err != nil {
+		t.Fatal(err)
+	}
+	r.opener = r.dev.connect
+	return r.install()
+}
+
+// referenceRig is Microsoft's reference TPM, used in the same way.
+func referenceRig(t testing.TB) *rig {
+	t.Helper()
+	chip := newChip(t)
+	turn := make(chan struct{}, 1)
+	r := &rig{t: t, dev: &Device{addr: "reference"}}
+	r.opener = func(ctx context.Context) (wire, error) {
+		select {
+		case turn <- struct{}{}:
+			return &simWire{chip: chip, closed: func() { <-turn }}, nil
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	return r.install()
+}
+
+// sharedRig is the reference TPM as behind the kernel's resource manager: the
+// commands of several connections mix, and what a connection leaves is flushed.
+func sharedRig(t testing.TB) *rig {
+	t.Helper()
+	chip := newChip(t)
+	r := &rig{t: t, dev: &Device{addr: "reference", managed: true}}
+	r.opener = func(context.Context) (wire, error) {
+		return &simWire{chip: chip, managed: true, closed: func() {}}, nil
+	}
+	return r.install()
+}
+
+func (r *rig) install() *rig {
+	r.dev = r.device()
+	r.t.Cleanup(r.checkEmpty)
+	return r
+}
+
+// device returns another Device on the same TPM, with the same hook.
+func (r *rig) device() *Device {
+	d := &Device{addr: r.dev.addr, managed: r.dev.managed, turn: make(chan struct{}, 1)}
+	d.connect = func(ctx context.Context) (wire, error) {
+		w, err := r.opener(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return &hookWire{r, w}, nil
+	}
+	return d
+}
+
+// meddle sets the hook; nil takes it away.
+func (r *rig) meddle(h hook) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.hook = h
+}
+
+// raw runs commands on a connection that neither flushes nor is meddled with.
+func (r *rig) raw(f func(l *link)) {
+	r.t.Helper()
+	w, err := r.opener(context.Background())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer w.close()
+	f(&link{ctx: context.Background(), wire: w})
+}
+
+// must runs one raw command, which has to succeed.
+func must[R any, PR *R](r *rig, cmd tpm2.Command[R, PR]) PR {
+	r.t.Helper()
+	var rsp PR
+	r.raw(func(l *link) {
+		r.t.Helper()
+		var err error
+		if rsp, err = run(l, cmd); err != nil {
+			r.t.Fatalf("%T: %v", cmd, err)
+		}
+	})
+	return rsp
+}
+
+// checkEmpty fails the test if an object or a session is left in the TPM.
+func (r *rig) checkEmpty() {
+	r.meddle(nil)
+	if r.dropped {
+		// On a socket the next connection cleans up.
+		if _, err := r.dev.Properties(context.Background()); err != nil {
+			r.t.Errorf("after the test: %v", err)
+		}
+	}
+	r.raw(func(l *link) {
+		for kind, name := range map[tpm2.TPMHT]string{
+			tpm2.TPMHTTransient: "objects", tpm2.TPMHTHMACSession: "loaded sessions", tpm2.TPMHTPolicySession: "saved sessions",
+		} {
+			if left, err := l.handles(kind); err != nil || len(left) > 0 {
+				r.t.Errorf("%s left in the TPM: %x %v", name, left, err)
+			}
+		}
+	})
+}
+
+// hookWire passes commands through the rig's hook.
+type hookWire struct {
+	rig  *rig
+	wire wire
+}
+
+func (w *hookWire) exchange(cmd []byte, deadline time.Time) ([]byte, bool, error) {
+	next := func(cmd []byte) ([]byte, bool, error) { return w.wire.exchange(cmd, deadline) }
+	w.rig.mu.Lock()
+	h := w.rig.hook
+	w.rig.mu.Unlock()
+	if h == nil {
+		return next(cmd)
+	}
+	rsp, sent, err := h(code(cmd), cmd, next)
+	if err != nil {
+		w.rig.mu.Lock()
+		w.rig.dropped = true
+		w.rig.mu.Unlock()
+	}
+	return rsp, sent, err
+}
+
+func (w *hookWire) close() { w.wire.close() }
+
+// code returns the command code of a command, or the error code of an answer.
+func code(message []byte) tpm2.TPMCC { return tpm2.TPMCC(binary.BigEndian.Uint32(message[6:])) }
+
+// answer is an answer without parameters.
+func answer(rc tpm2.TPMRC) []byte {
+	return binary.BigEndian.AppendUint32([]byte{0x80, 0x01, 0, 0, 0, 10}, uint32(rc))
+}
+
+// chip is the reference TPM. There is one in a process.
+type chip struct {
+	mu  sync.Mutex
+	sim *simulator.Simulator
+}
+
+func newChip(t testing.TB) *chip {
+	t.Helper()
+	sim, err := simulator.Get()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := sim.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return &chip{sim: sim}
+}
+
+func (c *chip) run(cmd []byte) ([]byte, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, err := c.sim.Write(cmd); err != nil {
+		return nil, err
+	}
+	rsp := make([]byte, maxMessage)
+	n, err := c.sim.Read(rsp)
+	return rsp[:n], err
+}
+
+// simWire is a connection to the reference TPM.
+type simWire struct {
+	chip    *chip
+	managed bool
+	made    []uint32 // handles made on this connection
+	closed  func()
+}
+
+func (w *simWire) exchange(cmd []byte, _ time.Time) ([]byte, bool, error) {
+	rsp, err := w.chip.run(cmd)
+	if err != nil {
+		return nil, true, err
+	}
+	cc := code(cmd)
+	if (cc == tpm2.TPMCCStartAuthSession || cc == tpm2.TPMCCCreatePrimary) && code(rsp) == 0 {
+		w.made = append(w.made, binary.BigEndian.Uint32(rsp[headerSize:]))
+	}
+	if endsSession(rsp) {
+		w.made = slices.DeleteFunc(w.made, func(h uint32) bool { return h>>24 == uint32(tpm2.TPMHTHMACSession) })
+	}
+	return rsp, true, nil
+}
+
+// endsSession reports whether an answer says that its HMAC session has ended:
+// it ends with the attributes and the HMAC, two bytes of size and 32 of hash.
+func endsSession(rsp []byte) bool {
+	const size = 1 + 2 + 32
+	if binary.BigEndian.Uint16(rsp) != uint16(tpm2.TPMSTSessions) || len(rsp) < headerSize+size {
+		return false
+	}
+	end := rsp[len(rsp)-size:]
+	return binary.BigEndian.Uint16(end[1:]) == 32 && end[0]&1 == 0
+}
+
+func (w *simWire) close() {
+	for _, h := range w.made {
+		if w.managed {
+			cmd := binary.BigEndian.AppendUint32([]byte{0x80, 0x01, 0, 0, 0, 14}, uint32(tpm2.TPMCCFlushContext))
+			_, _ = w.chip.run(binary.BigEndian.AppendUint32(cmd, h))
+		}
+	}
+	w.closed()
+}
+
+// newCounter returns a Counter on the rig's TPM with the state in dir.
+func (r *rig) newCounter(dir string) *Counter {
+	r.t.Helper()
+	c, err := NewCounter(CounterConfig{Device: r.device(), StateDir: dir})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return c
+}
+
+// counter returns a defined Counter and its state folder.
+func (r *rig) counter() (*Counter, string) {
+	r.t.Helper()
+	dir := r.t.TempDir()
+	c := r.newCounter(dir)
+	if err := c.Define(context.Background()); err != nil {
+		r.t.Fatal(err)
+	}
+	return c, dir
+}
+
+// twin returns another daemon's Counter on the same index: it was given a copy
+// of index.auth and nothing else.
+func (r *rig) twin(dir string) *Counter {
+	r.t.Helper()
+	auth, err := os.ReadFile(filepath.Join(dir, authFile))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	other := r.t.TempDir()
+	if err := os.WriteFile(filepath.Join(other, authFile), auth, 0o600); err != nil {
+		r.t.Fatal(err)
+	}
+	c := r.newCounter(other)
+	if err := c.Define(context.Background()); err != nil {
+		r.t.Fatal(err)
+	}
+	return c
+}
+
+// next claims a value, which has to succeed.
+func (r *rig) next(c *Counter) uint64 {
+	r.t.Helper()
+	v, err := c.Next(context.Background())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return v
+}
+
+// recorder notes the commands of a Device, without the cleaning up at the
+// beginning of a connection on a socket.
+type recorder struct {
+	mu       sync.Mutex
+	commands []string
+	bytes    []byte
+}
+
+func (rec *recorder) hook(cc tpm2.TPMCC, cmd []byte, next exchange) ([]byte, bool, error) {
+	rec.mu.Lock()
+	if cc != tpm2.TPMCCGetCapability {
+		rec.commands = append(rec.commands, commands[cc])
+	}
+	rec.bytes = append(rec.bytes, cmd...)
+	rec.mu.Unlock()
+	return next(cmd)
+}
+
+// take returns what was noted since the last time.
+func (rec *recorder) take() []string {
+	rec.mu.Lock()
+	defer rec.mu.Unlock()
+	defer func() { rec.commands = nil }()
+	return rec.commands
+}
+
+func (rec *recorder) saw(secret []byte) bool {
+	rec.mu.Lock()
+	defer rec.mu.Unlock()
+	return bytes.Contains(rec.bytes, secret)
+}
+
+// ledger collects owned values and fails the test if one comes twice.
+type ledger struct {
+	t      testing.TB
+	mu     sync.Mutex
+	values []uint64
+}
+
+func (l *ledger) add(v uint64) {
+	l.t.Helper()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if slices.Contains(l.values, v) {
+		l.t.Errorf("value %d is owned twice", v)
+	}
+	l.values = append(l.values, v)
+}
+
+// claim claims with c; an error has to be one of want.
+func (l *ledger) claim(c *Counter, want ...error) {
+	l.t.Helper()
+	v, err := c.Next(context.Background())
+	if err == nil {
+		l.add(v)
+		return
+	}
+	for _, w := range want {
+		if errors.Is(err, w) {
+			return
+		}
+	}
+	l.t.Errorf("claim: %v, want a value or one of %v", err, want)
+}
+
+// writeFile puts a file into a state folder.
+func writeFile(t testing.TB, dir, name string, data []byte) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
