@@ -54,10 +54,13 @@ type CommandError struct {
 }
 
 func (e *CommandError) Error() string {
-	if !e.Sent {
+	switch {
+	case !e.Sent:
 		return fmt.Sprintf("%s was not sent: %v", e.Command, e.Err)
+	case e.changes:
+		return fmt.Sprintf("%s was sent, and whether it took effect is not known: %v", e.Command, e.Err)
 	}
-	return fmt.Sprintf("%s was sent, but not answered properly: %v", e.Command, e.Err)
+	return fmt.Sprintf("%s was sent, and got no proper answer: %v", e.Command, e.Err)
 }
 
 // Unwrap returns the cause.
