@@ -171,15 +171,9 @@ func checkAnswer(cmd, rsp []byte) error {
 
 // run executes a command. An error code of the TPM comes back as such, wrapped;
 // an answer that does not parse, or whose HMAC is wrong, as a CommandError.
-func run[R any, PR *R](l *link, cmd tpm2.Command[R, PR], sessions ...tpm2.Session) (rsp PR, err error) {
-	defer func() {
-		// A hostile TPM can send what go-tpm's parser does not survive.
-		if p := recover(); p != nil {
-			err = l.failed(true, fmt.Errorf("answer that cannot be parsed: %v", p))
-		}
-	}()
+func run[R any, PR *R](l *link, cmd tpm2.Command[R, PR], sessions ...tpm2.Session) (PR, error) {
 	l.last = cmd.Command()
-	rsp, err = cmd.Execute(l, sessions...)
+	rsp, err := cmd.Execute(l, sessions...)
 	var rc tpm2.TPMRC
 	var failed *CommandError
 	switch {

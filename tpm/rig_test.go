@@ -235,21 +235,30 @@ func (w *simWire) exchange(cmd []byte, _ time.Time) ([]byte, bool, error) {
 	if (cc == tpm2.TPMCCStartAuthSession || cc == tpm2.TPMCCCreatePrimary) && code(rsp) == 0 {
 		w.made = append(w.made, binary.BigEndian.Uint32(rsp[headerSize:]))
 	}
-	if endsSession(rsp) {
-		w.made = slices.DeleteFunc(w.made, func(h uint32) bool { return h>>24 == uint32(tpm2.TPMHTHMACSession) })
+	if ended := endedSession(cmd, rsp); ended != 0 {
+		w.made = slices.DeleteFunc(w.made, func(h uint32) bool { return h == ended })
 	}
 	return rsp, true, nil
 }
 
-// endsSession reports whether an answer says that its HMAC session has ended:
-// it ends with the attributes and the HMAC, two bytes of size and 32 of hash.
-func endsSession(rsp []byte) bool {
+// endedSession returns the handle of the HMAC session that a command has ended,
+// if it has: the answer ends with the attributes and the HMAC, two bytes of
+// size and 32 of hash, and the command has the handle behind the one or two
+// handles that it works on.
+func endedSession(cmd, rsp []byte) uint32 {
 	const size = 1 + 2 + 32
 	if binary.BigEndian.Uint16(rsp) != uint16(tpm2.TPMSTSessions) || len(rsp) < headerSize+size {
-		return false
+		return 0
 	}
 	end := rsp[len(rsp)-size:]
-	return binary.BigEndian.Uint16(end[1:]) == 32 && end[0]&1 == 0
+	if binary.BigEndian.Uint16(end[1:]) != 32 || end[0]&1 != 0 {
+		return 0
+	}
+	handles := 2
+	if cc := code(cmd); cc == tpm2.TPMCCCreatePrimary || cc == tpm2.TPMCCNVDefineSpace {
+		handles = 1
+	}
+	return binary.BigEndian.Uint32(cmd[headerSize+4*handles+4:])
 }
 
 func (w *simWire) close() {

@@ -1,0 +1,253 @@
+package tpm
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-tpm/tpm2"
+	"golang.org/x/sys/unix"
+)
+
+// scripted is a wire that answers from a list, and then not at all until it is
+// closed.
+type scripted struct {
+	answers [][]byte
+	sent    [][]byte
+	closed  chan struct{}
+}
+
+func script(answers ...[]byte) *scripted {
+	return &scripted{answers: answers, closed: make(chan struct{})}
+}
+
+func (s *scripted) exchange(cmd []byte, _ time.Time) ([]byte, bool, error) {
+	s.sent = append(s.sent, slices.Clone(cmd))
+	if len(s.answers) == 0 {
+		<-s.closed
+		return nil, true, net.ErrClosed
+	}
+	rsp := s.answers[0]
+	s.answers = s.answers[1:]
+	return rsp, true, nil
+}
+
+func (s *scripted) close() { close(s.closed) }
+
+// on returns a Device whose connections are the given wires, one after another.
+func on(wires ...*scripted) *Device {
+	return &Device{addr: "scripted", managed: true, turn: make(chan struct{}, 1), connect: func(context.Context) (wire, error) {
+		if len(wires) == 0 {
+			return nil, net.ErrClosed
+		}
+		w := wires[0]
+		wires = wires[1:]
+		return w, nil
+	}}
+}
+
+// flushOne is an operation of one command, which changes nothing.
+func flushOne(l *link) error {
+	_, err := run(l, tpm2.FlushContext{FlushHandle: tpm2.TPMHandle(0x80000000)})
+	return err
+}
+
+// clearOne is an operation of one command that changes the TPM.
+func clearOne(l *link) error {
+	idx := index{handle: DefaultIndex, name: tpm2.TPM2BName{Buffer: []byte{0}}}
+	_, err := run(l, tpm2.NVIncrement{AuthHandle: idx.authorize(tpm2.PasswordAuth(nil)), NVIndex: idx.authorize(nil)})
+	return err
+}
+
+func TestBusyTPM(t *testing.T) {
+	for _, rc := range []tpm2.TPMRC{tpm2.TPMRCRetry, tpm2.TPMRCNVRate, tpm2.TPMRCYielded, tpm2.TPMRCTesting} {
+		synctest.Test(t, func(t *testing.T) {
+			w := script(answer(rc), answer(rc), answer(rc), answer(tpm2.TPMRCSuccess))
+			if err := on(w).operate(t.Context(), shortLimit, flushOne); err != nil {
+				t.Errorf("busy three times (%v): %v", rc, err)
+			}
+			if len(w.sent) != 4 || slices.ContainsFunc(w.sent, func(cmd []byte) bool { return !slices.Equal(cmd, w.sent[0]) }) {
+				t.Errorf("sent %x, want the same four times", w.sent)
+			}
+			// Longer than go-tpm alone would wait, and not for ever.
+			endless := slices.Repeat([][]byte{answer(rc)}, 10_000)
+			began := time.Now()
+			err := on(script(endless...)).operate(t.Context(), shortLimit, flushOne)
+			if !errors.Is(err, ErrBusy) || !errors.Is(err, rc) || errors.Is(err, ErrOutcomeUnknown) {
+				t.Errorf("busy without end: %v", err)
+			}
+			if took := time.Since(began); took > busyLimit || took < busyLimit-longPause {
+				t.Errorf("gave up after %v, want %v", took, busyLimit)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			if err := on(script(endless...)).operate(ctx, shortLimit, flushOne); !errors.Is(err, ErrBusy) || !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("busy for longer than the caller waits: %v", err)
+			}
+		})
+	}
+}
+
+// TestWatchdog has a TPM that never answers, as a stuck device.
+func TestWatchdog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		err := on(script(), script()).operate(t.Context(), shortLimit, flushOne)
+		var failed *CommandError
+		if !errors.As(err, &failed) || !failed.Sent || failed.Command != "TPM2_FlushContext" || errors.Is(err, ErrOutcomeUnknown) {
+			t.Errorf("silence: %v", err)
+		}
+		if took := time.Since(began); took != 2*answerLimit {
+			t.Errorf("gave up after %v, want twice %v", took, answerLimit)
+		}
+		if err := on(script(), script()).operate(t.Context(), shortLimit, clearOne); !errors.Is(err, ErrOutcomeUnknown) {
+			t.Errorf("silence after a change: %v, want ErrOutcomeUnknown", err)
+		}
+	})
+}
+
+// stuck is a wire that close cannot interrupt, as a read from a device file.
+type stuck struct{ freed chan struct{} }
+
+func (s stuck) exchange([]byte, time.Time) ([]byte, bool, error) { <-s.freed; return nil, true, io.EOF }
+func (s stuck) close()                                           { <-s.freed }
+
+func TestStuckDevice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		freed := make(chan struct{})
+		wires := []wire{stuck{freed}, script(answer(tpm2.TPMRCSuccess))}
+		d := &Device{addr: "stuck", managed: true, turn: make(chan struct{}, 1)}
+		d.connect = func(context.Context) (wire, error) {
+			w := wires[0]
+			wires = wires[1:]
+			return w, nil
+		}
+		for range 3 {
+			began := time.Now()
+			err := d.operate(t.Context(), shortLimit, flushOne)
+			if !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != shortLimit {
+				t.Errorf("after %v: %v", time.Since(began), err)
+			}
+		}
+		if len(wires) != 1 {
+			t.Error("it was opened again while a call hung in it")
+		}
+		close(freed)
+		if err := d.operate(t.Context(), shortLimit, flushOne); err != nil {
+			t.Errorf("once it works again: %v", err)
+		}
+	})
+}
+
+// TestCancel ends the caller's context while a command is under way.
+func TestCancel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, cancel)
+		began := time.Now()
+		err := on(script(), script()).operate(ctx, shortLimit, flushOne)
+		if !errors.Is(err, context.Canceled) || time.Since(began) != time.Second {
+			t.Errorf("cancelled after 1 s: %v after %v", err, time.Since(began))
+		}
+		// Nobody would know what the command did, so its answer is waited for.
+		ctx, cancel = context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, cancel)
+		began = time.Now()
+		err = on(script(), script()).operate(ctx, shortLimit, clearOne)
+		if !errors.Is(err, ErrOutcomeUnknown) || time.Since(began) != answerLimit {
+			t.Errorf("cancelled after a change was sent: %v after %v", err, time.Since(began))
+		}
+		cancelled, cancel := context.WithCancel(t.Context())
+		cancel()
+		w := script(answer(tpm2.TPMRCSuccess))
+		if err := on(w).operate(cancelled, shortLimit, clearOne); !errors.Is(err, context.Canceled) || len(w.sent) > 0 {
+			t.Errorf("cancelled before: %v, sent %x", err, w.sent)
+		}
+	})
+}
+
+// TestCancelledClaim ends the context as the increment is sent: no value is
+// owned, and the next claim is right.
+func TestCancelledClaim(t *testing.T) {
+	eachTPM(t, func(t *testing.T, r *rig) {
+		c, _ := r.counter()
+		all := ledger{t: t}
+		all.add(r.next(c))
+		ctx, cancel := context.WithCancel(t.Context())
+		r.meddle(func(cc tpm2.TPMCC, cmd []byte, next exchange) ([]byte, bool, error) {
+			if cc == tpm2.TPMCCNVIncrement {
+				cancel()
+			}
+			return next(cmd)
+		})
+		if v, err := c.Next(ctx); !errors.Is(err, context.Canceled) {
+			t.Errorf("claimed %d, %v", v, err)
+		}
+		r.meddle(nil)
+		r.dropped = true // the session was left to the next connection
+		all.add(r.next(c))
+	})
+}
+
+func TestClose(t *testing.T) {
+	d := on(script(answer(tpm2.TPMRCSuccess)))
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.operate(t.Context(), shortLimit, flushOne); !errors.Is(err, errClosed) {
+		t.Errorf("after Close: %v", err)
+	}
+	if d.String() != "scripted" {
+		t.Errorf("String: %q", d)
+	}
+}
+
+func TestOpenRefuses(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct{ addr, says string }{
+		{"", "want /dev/tpmrm0"},
+		{"tpmrm0", "want /dev/tpmrm0"},
+		{"unix:", "want /dev/tpmrm0"},
+		{"tcp:", "want /dev/tpmrm0"},
+		{"tcp:localhost", "missing port"},
+		{"udp:localhost:1", "want /dev/tpmrm0"},
+		{file, "a socket is written unix:"},
+		{"/dev/tpm-that-is-not-there", "firmware's setup"},
+	} {
+		if _, err := Open(test.addr); err == nil || !strings.Contains(err.Error(), test.says) {
+			t.Errorf("Open(%q): %v, want %q", test.addr, err, test.says)
+		}
+	}
+	if _, err := Open("/dev/tpm-that-is-not-there"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a missing device: %v", err)
+	}
+}
+
+func TestOpenErrors(t *testing.T) {
+	for _, test := range []struct {
+		addr string
+		err  error
+		says string
+	}{
+		{"/dev/tpmrm0", unix.EACCES, "group tss"},
+		{"/dev/tpm0", unix.EBUSY, "/dev/tpmrm0 can be shared"},
+		{"/dev/tpmrm0", unix.ENOENT, "firmware's setup"},
+		{"/dev/tpmrm0", unix.EIO, "open TPM /dev/tpmrm0"},
+	} {
+		if err := cannotOpen(test.addr, test.err); !errors.Is(err, test.err) || !strings.Contains(err.Error(), test.says) {
+			t.Errorf("%s, %v: %q, want %q in it", test.addr, test.err, err, test.says)
+		}
+	}
+}
