@@ -28,14 +28,23 @@ var errClosed = errors.New("the TPM was closed")
 
 // Open checks an address and returns the TPM there:
 //
+//	auto              the machine's own TPM, as /dev/tpmrm0; ErrNoTPM if it has none
 //	/dev/tpmrm0       the kernel's resource manager: what a machine should use
 //	/dev/tpm0         the bare device, if nobody else uses it
 //	unix:PATH         a TPM that speaks plain TPM 2.0 commands on a Unix socket
 //	tcp:HOST:PORT     the same over TCP; for tests, it is not encrypted
 //
-// A device file must exist (else the error is fs.ErrNotExist). Nothing is
-// opened yet: what else is wrong with the TPM, the first operation tells.
+// A device file must exist (else the error is fs.ErrNotExist); what is no
+// address is ErrAddress. Nothing is opened yet: what else is wrong with the TPM,
+// the first operation tells.
 func Open(addr string) (*Device, error) {
+	if addr == Auto {
+		path, err := find(os.DirFS("/"))
+		if err != nil {
+			return nil, fmt.Errorf("open TPM auto: %w", err)
+		}
+		addr = path
+	}
 	d := &Device{addr: addr, turn: make(chan struct{}, 1)}
 	network, target, _ := strings.Cut(addr, ":")
 	switch {
@@ -53,11 +62,11 @@ func Open(addr string) (*Device, error) {
 		d.connect = func(ctx context.Context) (wire, error) { return dial(ctx, network, target) }
 	case network == "tcp" && target != "":
 		if _, _, err := net.SplitHostPort(target); err != nil {
-			return nil, fmt.Errorf("open TPM %s: %w", addr, err)
+			return nil, fmt.Errorf("open TPM %s: %w: %w", addr, ErrAddress, err)
 		}
 		d.connect = func(ctx context.Context) (wire, error) { return dial(ctx, network, target) }
 	default:
-		return nil, fmt.Errorf("open TPM %q: want /dev/tpmrm0, unix:PATH or tcp:HOST:PORT", addr)
+		return nil, fmt.Errorf("open TPM %q: %w: want auto, /dev/tpmrm0, unix:PATH or tcp:HOST:PORT", addr, ErrAddress)
 	}
 	return d, nil
 }
