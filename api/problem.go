@@ -1,0 +1,94 @@
+package api
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+)
+
+// What can go wrong, for errors.Is on either side of the socket.
+var (
+	ErrBadRequest       = errors.New("bad request")        // not a request that the API knows: repeating it won't help
+	ErrForbidden        = errors.New("forbidden")          // not for this caller
+	ErrNotFound         = errors.New("not found")          // nothing there
+	ErrMethodNotAllowed = errors.New("method not allowed") // the path is there, for other methods
+	ErrTooLarge         = errors.New("too large")          // a header or a body beyond the limit
+	ErrOverloaded       = errors.New("overloaded")         // a limit was reached: waiting helps
+	ErrUnavailable      = errors.New("unavailable")        // the daemon cannot do it now
+	ErrInternal         = errors.New("internal error")     // a fault of the daemon; its log says more
+)
+
+// ErrNoDaemon says that nobody listens on the socket. It is the client's own.
+var ErrNoDaemon = errors.New("no opmintd there")
+
+// typePrefix begins a problem's type; its code follows.
+const typePrefix = "urn:opmint:problem:"
+
+// kind is a kind of problem: what it is called on the wire and in Go.
+type kind struct {
+	code   string
+	status int
+	title  string
+	err    error
+}
+
+// kinds is the table that both ends use. The first row that fits an error is
+// what the error is; one that fits none is of the last.
+var kinds = []kind{
+	{"bad-request", 400, "Bad request", ErrBadRequest},
+	{"forbidden", 403, "Forbidden", ErrForbidden},
+	{"not-found", 404, "Not found", ErrNotFound},
+	{"method-not-allowed", 405, "Method not allowed", ErrMethodNotAllowed},
+	{"too-large", 413, "Too large", ErrTooLarge},
+	{"overloaded", 503, "Overloaded", ErrOverloaded},
+	{"unavailable", 503, "Unavailable", ErrUnavailable},
+	{"internal", 500, "Internal error", ErrInternal},
+}
+
+// Problem is a refusal as it goes over the wire, and the error that a [Client]
+// returns for it (RFC 9457).
+type Problem struct {
+	Type   string `json:"type"`             // urn:opmint:problem: and the code
+	Title  string `json:"title"`            // the same for all problems of a type
+	Status int    `json:"status"`           // the answer's status code
+	Detail string `json:"detail,omitempty"` // what happened, to what, and what to do
+
+	// RetryAfter is how long to wait before another try, 0 where waiting does
+	// not help. It travels in the header of that name, in whole seconds.
+	RetryAfter time.Duration `json:"-"`
+}
+
+// NewProblem returns err as it goes over the wire. A [*Problem] that err wraps
+// keeps its type, status and RetryAfter; what is no error of this package is an
+// internal one.
+func NewProblem(err error) *Problem {
+	if known, ok := errors.AsType[*Problem](err); ok {
+		p := *known
+		p.Detail = err.Error()
+		return &p
+	}
+	i := slices.IndexFunc(kinds, func(k kind) bool { return errors.Is(err, k.err) })
+	if i < 0 {
+		i = len(kinds) - 1
+	}
+	k := kinds[i]
+	return &Problem{Type: typePrefix + k.code, Title: k.title, Status: k.status, Detail: err.Error()}
+}
+
+// Code returns what follows urn:opmint:problem: in the problem's type.
+func (p *Problem) Code() string { return strings.TrimPrefix(p.Type, typePrefix) }
+
+// Error returns the detail, or the title where there is none.
+func (p *Problem) Error() string { return cmp.Or(p.Detail, p.Title) }
+
+// Is reports whether target is the error that the problem's code stands for.
+func (p *Problem) Is(target error) bool {
+	for _, k := range kinds {
+		if target == k.err {
+			return p.Type == typePrefix+k.code
+		}
+	}
+	return false
+}

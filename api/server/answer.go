@@ -1,0 +1,138 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/opmint/opmint/api"
+)
+
+// Media types, as header values that all answers share.
+var (
+	jsonType    = []string{"application/json"}
+	textType    = []string{"text/plain; charset=utf-8"}
+	problemType = []string{"application/problem+json"}
+)
+
+// answer is where an action answers.
+type answer struct {
+	http.ResponseWriter
+	ctx     context.Context // ends when the client goes away
+	started bool
+}
+
+// WriteHeader begins the answer: from here on it cannot become a problem.
+func (a *answer) WriteHeader(status int) {
+	a.started = true
+	a.ResponseWriter.WriteHeader(status)
+}
+
+// json answers with v.
+func (a *answer) json(status int, v any) error {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("write the answer: %w", err)
+	}
+	a.Header()["Content-Type"] = jsonType
+	a.WriteHeader(status)
+	_, err = a.Write(append(body, '\n'))
+	return err
+}
+
+// ServeHTTP answers one request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
+	r := &request{Request: hr, unread: hr.Body != http.NoBody}
+	r.caller, _ = hr.Context().Value(callerKey{}).(caller)
+	a := &answer{ResponseWriter: w, ctx: hr.Context()}
+	err := s.answer(a, r)
+	switch {
+	case err == nil:
+	case a.started:
+		// Closes the connection, so that the client sees that something is
+		// missing.
+		panic(http.ErrAbortHandler)
+	default:
+		s.refuse(a, r, err)
+	}
+}
+
+// answer finds what is asked for, and does it if the caller may.
+func (s *Server) answer(a *answer, r *request) (err error) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			s.Log.Error("fault in a handler", "method", r.Method, "fault", fault, "stack", string(debug.Stack()))
+			err = api.ErrInternal
+		}
+	}()
+	route, allowed, err := s.find(r)
+	if err != nil {
+		if allowed != nil {
+			a.Header().Set("Allow", strings.Join(allowed, ", "))
+		}
+		return err
+	}
+	act, err := route.handle(r)
+	if err != nil {
+		return err
+	}
+	if err := s.admit(r, route); err != nil {
+		return err
+	}
+	return act(a)
+}
+
+// admit returns why the caller of a sound request may not make it, or nil.
+func (s *Server) admit(r *request, route *route) error {
+	if err := r.caller.check(); err != nil {
+		return err
+	}
+	if r.Header["Origin"] != nil {
+		return fmt.Errorf("%w: it comes from a web page (it has an Origin)", api.ErrForbidden)
+	}
+	if route.owner && r.caller.uid != 0 && r.caller.uid != s.UID {
+		return fmt.Errorf("%w: you are uid %d: %s is for root and uid %d, as whom the daemon runs",
+			api.ErrForbidden, r.caller.uid, route.path, s.UID)
+	}
+	return nil
+}
+
+// refuse answers with a problem.
+func (s *Server) refuse(a *answer, r *request, err error) {
+	p := api.NewProblem(err)
+	if p.Status == http.StatusInternalServerError {
+		s.Log.Error("request failed", "method", r.Method, "error", err)
+	}
+	h := a.Header()
+	h["Content-Type"] = problemType
+	if p.RetryAfter > 0 {
+		seconds := (p.RetryAfter + time.Second - 1) / time.Second
+		h.Set("Retry-After", strconv.Itoa(int(seconds)))
+	}
+	if r.unread {
+		// Otherwise net/http would wait for the rest of the body before it
+		// answers.
+		h.Set("Connection", "close")
+	}
+	body, _ := json.Marshal(p) // strings and a number always have a JSON
+	a.WriteHeader(p.Status)
+	if _, err := a.Write(append(body, '\n')); err != nil {
+		s.Log.Debug("problem not delivered", slog.Any("error", err))
+	}
+}
+
+// unavailable wraps an error of the daemon's own doing, unless it says already
+// how it is to be answered.
+func unavailable(err error) error {
+	if api.NewProblem(err).Status != http.StatusInternalServerError || errors.Is(err, api.ErrInternal) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", api.ErrUnavailable, err)
+}

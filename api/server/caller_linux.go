@@ -1,0 +1,61 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"net"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/opmint/opmint/api"
+)
+
+// unmapped is the uid that the kernel shows for a process of another user
+// namespace whose user has no uid in ours: many users look like it.
+const unmapped = 65534
+
+// caller is who is at the other end of a connection, by the word of the kernel.
+type caller struct {
+	uid uint32
+	err error // why it is not known
+}
+
+type callerKey struct{}
+
+// withCaller asks the kernel, once per connection, who is calling.
+func withCaller(ctx context.Context, c net.Conn) context.Context {
+	return context.WithValue(ctx, callerKey{}, callerOf(c.(*conn).UnixConn))
+}
+
+// callerOf returns who was at the other end of c when it was connected
+// (SO_PEERCRED in unix(7)).
+func callerOf(c *net.UnixConn) caller {
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return caller{err: err}
+	}
+	var cred *unix.Ucred
+	var sockErr error
+	err = raw.Control(func(fd uintptr) {
+		cred, sockErr = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
+	})
+	if err == nil {
+		err = sockErr
+	}
+	if err != nil {
+		return caller{err: err}
+	}
+	return caller{uid: cred.Uid}
+}
+
+// check returns why the caller may make no request at all, or nil.
+func (c caller) check() error {
+	switch {
+	case c.err != nil:
+		return fmt.Errorf("%w: the kernel does not say who is calling: %w", api.ErrForbidden, c.err)
+	case c.uid == unmapped:
+		return fmt.Errorf("%w: you are uid %d, which stands for every user of another user namespace that has no uid here: "+
+			"map the user into the daemon's namespace, or run a daemon in yours", api.ErrForbidden, unmapped)
+	}
+	return nil
+}

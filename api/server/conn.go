@@ -1,0 +1,101 @@
+package server
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/opmint/opmint/api"
+)
+
+// Bounds for what is still read, and thrown away, from a client that was told to
+// go away in the middle of its request. Most clients look for an answer only
+// once they have sent everything.
+const (
+	lingerTime  = 2 * time.Second
+	lingerBytes = 16 << 20
+)
+
+// Accept waits for the next connection.
+func (l *Listener) Accept() (net.Conn, error) {
+	c, err := l.AcceptUnix()
+	if err != nil {
+		return nil, err
+	}
+	return &conn{UnixConn: c}, nil
+}
+
+// conn is a client's connection. What net/http makes of a request that it cannot
+// read, a plain text or nothing, leaves it as a problem.
+type conn struct {
+	*net.UnixConn
+	closing atomic.Bool
+}
+
+// How net/http answers by itself (net/http.conn.serve). No answer of a Server
+// has these headers alone, nor the status 417.
+var (
+	plainRefusal = []byte("\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n")
+	statusLine   = []byte("HTTP/1.1 ")
+	tooLarge     = []byte("HTTP/1.1 431 ")
+	badExpect    = []byte("HTTP/1.1 417 ")
+)
+
+// Write writes b, or a problem instead if b is a refusal by net/http.
+func (c *conn) Write(b []byte) (int, error) {
+	err := refusal(b)
+	if err == nil {
+		return c.UnixConn.Write(b)
+	}
+	if _, err := c.UnixConn.Write(rawProblem(api.NewProblem(err))); err != nil {
+		return 0, err
+	}
+	return len(b), c.CloseWrite()
+}
+
+// refusal returns what b refuses if it is an answer of net/http's own, else nil.
+func refusal(b []byte) error {
+	at := len(statusLine)
+	if len(b) <= at || !bytes.HasPrefix(b, statusLine) || b[at] != '4' && b[at] != '5' {
+		return nil
+	}
+	head, text, plain := bytes.Cut(b, plainRefusal)
+	switch {
+	case bytes.HasPrefix(b, badExpect):
+		return fmt.Errorf("%w: the only expectation that can be met is 100-continue", api.ErrBadRequest)
+	case !plain || bytes.Contains(head, []byte("\r\n")):
+		return nil
+	case bytes.HasPrefix(b, tooLarge):
+		return fmt.Errorf("%w: a request's header holds at most %d bytes", api.ErrTooLarge, maxHeader)
+	}
+	return fmt.Errorf("%w: this is no HTTP/1 request, or only part of one (%s)", api.ErrBadRequest, text)
+}
+
+// rawProblem returns p as a whole HTTP answer, after which the connection ends.
+func rawProblem(p *api.Problem) []byte {
+	body, _ := json.Marshal(p) // strings and a number always have a JSON
+	return fmt.Appendf(nil, "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s\n",
+		p.Status, http.StatusText(p.Status), problemType[0], len(body)+1, body)
+}
+
+// CloseWrite tells the client that there is no more to come, and hears it out.
+// net/http calls it before it closes on a client that may still be sending.
+func (c *conn) CloseWrite() error {
+	if c.closing.Swap(true) {
+		return nil
+	}
+	if err := c.UnixConn.CloseWrite(); err != nil {
+		return err
+	}
+	if err := c.SetReadDeadline(time.Now().Add(lingerTime)); err != nil {
+		return err
+	}
+	// However this ends, the connection is over.
+	_, _ = io.CopyN(io.Discard, c.UnixConn, lingerBytes)
+	return nil
+}

@@ -1,0 +1,122 @@
+package server
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/opmint/opmint/api"
+	"github.com/opmint/opmint/keygen"
+)
+
+// maxClaims bounds the epochs that one request can use up.
+const maxClaims = 16
+
+// bufferSize is how much of an answer is made before it is sent, in bytes.
+const bufferSize = 32 << 10
+
+var buffers = sync.Pool{New: func() any { return new([bufferSize]byte) }}
+
+// mint answers POST /v1/names?count=N&format=F.
+func (s *Server) mint(r *request) (action, error) {
+	query, err := r.query("count", "format")
+	if err != nil {
+		return nil, err
+	}
+	count, err := number(query, "count", api.MaxNames)
+	if err != nil {
+		return nil, err
+	}
+	if s.NamesPerEpoch > 0 && count > maxClaims*s.NamesPerEpoch {
+		return nil, fmt.Errorf("%w: count %d: with %d names an epoch a request gets at most %d",
+			api.ErrBadRequest, count, s.NamesPerEpoch, maxClaims*s.NamesPerEpoch)
+	}
+	format := keygen.FormatNative
+	if query.Has("format") {
+		if format, err = keygen.ParseFormat(query.Get("format")); err != nil {
+			return nil, fmt.Errorf("%w: %w", api.ErrBadRequest, err)
+		}
+	}
+	if err := r.body(&struct{}{}); err != nil {
+		return nil, err
+	}
+	l := newLayout(wantsText(r.Header["Accept"]), format)
+	return func(a *answer) error { return s.writeNames(a, count, l) }, nil
+}
+
+// writeNames mints names and sends them as they are made.
+func (s *Server) writeNames(a *answer, count uint64, l *layout) error {
+	current, err := s.lease(a, count)
+	if err != nil {
+		return err
+	}
+	memory := buffers.Get().(*[bufferSize]byte)
+	defer buffers.Put(memory)
+	tail := l.appendTail(make([]byte, 0, 80), current.Terms())
+	h := a.Header()
+	h["Content-Type"] = l.contentType
+	h["Content-Length"] = []string{strconv.Itoa(l.size(count, tail))}
+
+	b := append(memory[:0], l.head...)
+	for left := count; left > 0; {
+		if current.used == current.Count() || current.expired(time.Now()) {
+			if current, err = s.lease(a, left); err != nil {
+				return err
+			}
+		}
+		fits := uint64((cap(b) - len(b)) / l.nameSize())
+		n := min(fits, left, current.Count()-current.used)
+		if b, err = l.appendNames(b, current.Lease, current.used, current.used+n, left == count); err != nil {
+			return err
+		}
+		current.used += n
+		left -= n
+		if n == fits {
+			if err := a.send(b); err != nil {
+				return err
+			}
+			b = memory[:0]
+		}
+	}
+	return a.send(append(b, tail...))
+}
+
+// send sends the next part of an answer that began with status 201.
+func (a *answer) send(b []byte) error {
+	if !a.started {
+		a.WriteHeader(http.StatusCreated)
+	} else if err := http.NewResponseController(a.ResponseWriter).SetWriteDeadline(time.Now().Add(writeTime)); err != nil {
+		return err
+	}
+	_, err := a.Write(b)
+	return err
+}
+
+// lease takes a lease of up to count names.
+func (s *Server) lease(a *answer, count uint64) (*lease, error) {
+	l, err := s.Minter.Lease(a.ctx, count)
+	if err != nil {
+		return nil, unavailable(fmt.Errorf("mint: %w", err))
+	}
+	return &lease{Lease: l, taken: time.Now()}, nil
+}
+
+// lease is a lease in use.
+type lease struct {
+	*keygen.Lease
+	used  uint64
+	taken time.Time
+}
+
+// expired reports whether the time of l is over, by the monotonic clock or by the
+// wall clock. A machine that slept, or a memory snapshot that was restored, shows
+// in the latter only.
+func (l *lease) expired(now time.Time) bool {
+	life := time.Minute
+	if l.Terms().Class != keygen.ClassH {
+		life = time.Second
+	}
+	return now.Sub(l.taken) >= life || now.Round(0).Sub(l.taken.Round(0)) >= life
+}

@@ -1,0 +1,243 @@
+package server
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/opmint/opmint/api"
+	"github.com/opmint/opmint/keygen"
+)
+
+var testIdentity = keygen.NewIdentity([32]byte{1}, [32]byte{2}, [16]byte{3})
+
+// source is a daemon in small: epochs 1, 2, 3… and a new identity at each renewal.
+type source struct {
+	minter *keygen.Minter
+
+	mu      sync.Mutex
+	fail    error // why nothing can be claimed
+	epoch   uint64
+	renewed byte
+	claimed map[uint64]time.Time
+}
+
+func (s *source) Next(context.Context) (uint64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.fail != nil {
+		return 0, s.fail
+	}
+	s.epoch++
+	s.claimed[s.epoch] = time.Date(2030, 1, 2, 3, 4, int(s.epoch%60), 0, time.UTC)
+	return s.epoch, nil
+}
+
+func (s *source) Identity(context.Context) (*api.Identity, error) {
+	id, epoch, err := s.minter.Epoch()
+	return &api.Identity{Class: keygen.ClassH, Identity: id, Epoch: epoch, Counter: &epoch}, err
+}
+
+func (s *source) Renew(ctx context.Context) error {
+	s.mu.Lock()
+	s.renewed++
+	id := keygen.NewIdentity([32]byte{1}, [32]byte{2}, [16]byte{3, s.renewed})
+	s.mu.Unlock()
+	return s.minter.Renew(ctx, id)
+}
+
+func (s *source) CanClaim(context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.fail
+}
+
+func (s *source) Claimed(id keygen.Identity, epoch uint64) (time.Time, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at, ok := s.claimed[epoch]
+	return at, ok && id == testIdentity
+}
+
+func (s *source) breakWith(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fail = err
+}
+
+// newServer returns a server that serves nowhere yet.
+func newServer(t testing.TB, class keygen.Class, namesPerEpoch uint64) (*Server, *source) {
+	t.Helper()
+	s := &source{claimed: map[uint64]time.Time{}}
+	m, err := keygen.NewMinter(t.Context(), keygen.MinterConfig{
+		Class: class, Identity: testIdentity, Counter: s, NamesPerEpoch: namesPerEpoch,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.minter = m
+	return New(Config{
+		Minter: m, Source: s, Version: "v1.2.3", NamesPerEpoch: namesPerEpoch,
+		UID: uint32(os.Geteuid()), Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
+	}), s
+}
+
+// daemon is a server that serves.
+type daemon struct {
+	t      testing.TB
+	socket string
+	source *source
+	minter *keygen.Minter
+	stop   func() error // stops it and waits until it has
+}
+
+func startServer(t testing.TB, namesPerEpoch uint64) *daemon {
+	t.Helper()
+	srv, src := newServer(t, keygen.ClassH, namesPerEpoch)
+	d := &daemon{t: t, socket: filepath.Join(t.TempDir(), "s"), source: src, minter: srv.Minter}
+	l, err := Listen(d.socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- srv.Serve(ctx, l) }()
+	d.stop = sync.OnceValue(func() error {
+		cancel()
+		return <-done
+	})
+	t.Cleanup(func() {
+		if err := d.stop(); err != nil {
+			t.Errorf("Serve: %v", err)
+		}
+	})
+	return d
+}
+
+// dial connects to the daemon; the connection is closed with the test.
+func (d *daemon) dial() *net.UnixConn {
+	d.t.Helper()
+	c, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: d.socket, Net: "unix"})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	d.t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// raw sends bytes as they are, over a connection of its own on which nothing
+// follows, and returns the answers and what comes after them.
+func (d *daemon) raw(sent string) (answers []*http.Response, rest []byte) {
+	d.t.Helper()
+	c := d.dial()
+	if _, err := io.WriteString(c, sent); err != nil {
+		d.t.Fatalf("send %.60q: %v", sent, err)
+	}
+	if err := c.CloseWrite(); err != nil && !errors.Is(err, net.ErrClosed) {
+		d.t.Fatal(err)
+	}
+	all, err := io.ReadAll(c)
+	if err != nil {
+		d.t.Fatalf("read the answer to %.60q: %v", sent, err)
+	}
+	for r := bufio.NewReader(bytes.NewReader(all)); ; {
+		answer, err := http.ReadResponse(r, nil)
+		if err != nil {
+			rest, _ = io.ReadAll(r)
+			return answers, rest
+		}
+		body, err := io.ReadAll(answer.Body)
+		if err != nil {
+			d.t.Fatalf("read the answer to %.60q: %v", sent, err)
+		}
+		answer.Body = io.NopCloser(bytes.NewReader(body))
+		answers = append(answers, answer)
+	}
+}
+
+// do sends one request in the usual way and returns its answer, read to the end.
+func (d *daemon) do(method, target string, header http.Header, body string) (*http.Response, string) {
+	d.t.Helper()
+	req, err := http.NewRequest(method, "http://opmint"+target, bytes.NewReader([]byte(body)))
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	for name, values := range header {
+		req.Header[name] = values
+	}
+	transport := &http.Transport{
+		DialContext: func(context.Context, string, string) (net.Conn, error) { return net.Dial("unix", d.socket) },
+	}
+	defer transport.CloseIdleConnections()
+	answer, err := transport.RoundTrip(req)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return answer, string(text)
+}
+
+// wantProblem checks that an answer is a problem in every respect.
+func wantProblem(t testing.TB, what string, answer *http.Response, status int, code string) api.Problem {
+	t.Helper()
+	body, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var p api.Problem
+	decoder := json.NewDecoder(bytes.NewReader(body))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&p); err != nil {
+		t.Fatalf("%s: no problem: %v in %.200q", what, err, body)
+	}
+	if answer.StatusCode != status || p.Status != status || p.Type != "urn:opmint:problem:"+code ||
+		p.Title == "" || p.Detail == "" || answer.Header.Get("Content-Type") != "application/problem+json" ||
+		answer.ContentLength != int64(len(body)) {
+		t.Errorf("%s: %d %v with length %d: %s, want %d %s",
+			what, answer.StatusCode, answer.Header, answer.ContentLength, body, status, code)
+	}
+	return p
+}
+
+// wantHundredNames mints a hundred names, one by one, whose seqs follow each
+// other from first on.
+func (d *daemon) wantHundredNames(what string, first uint64) {
+	d.t.Helper()
+	c := d.dial()
+	r := bufio.NewReader(c)
+	for i := range uint64(100) {
+		if _, err := io.WriteString(c, "POST /v1/names HTTP/1.1\r\nHost: opmint\r\n\r\n"); err != nil {
+			d.t.Fatalf("after %s: %v", what, err)
+		}
+		answer, err := http.ReadResponse(r, nil)
+		if err != nil {
+			d.t.Fatalf("after %s: %v", what, err)
+		}
+		var got api.Names
+		if err := json.NewDecoder(answer.Body).Decode(&got); err != nil || len(got.Names) != 1 {
+			d.t.Fatalf("after %s: %v, %v", what, got, err)
+		}
+		name, err := keygen.Parse(got.Names[0])
+		if err != nil || name.Seq() != first+i || answer.StatusCode != http.StatusCreated {
+			d.t.Fatalf("after %s, name %d: status %d, %s, %v, want seq %d", what, i, answer.StatusCode, name, err, first+i)
+		}
+		if _, err := io.Copy(io.Discard, answer.Body); err != nil {
+			d.t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,132 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"syscall"
+)
+
+// Group is whose members may use the socket, besides its owner and root.
+const Group = "opmint"
+
+// maxPath is the longest path that a socket can have, in bytes: sun_path of
+// unix(7) less its final NUL.
+const maxPath = 107
+
+// Listen makes a socket at path, which is the caller's until it closes the
+// listener. A folder that is missing is made, with mode 0755. The socket has mode
+// 0660 and the group opmint, or mode 0600 where that group does not exist or the
+// caller may not give it the socket.
+//
+// A socket on which nobody listens any more is replaced. One on which somebody
+// does, and anything that is no socket, is left alone and is an error. What keeps
+// two daemons that start at once apart is a lock on the file path.lock.
+//
+// Listen changes the umask of the process for a moment, so it must not run beside
+// anything else that makes files.
+func Listen(path string) (*Listener, error) { return listen(path, Group) }
+
+// Listener is a socket and the lock on it.
+type Listener struct {
+	*net.UnixListener
+	lock *Lock
+}
+
+// Close removes the socket and gives up the lock.
+func (l *Listener) Close() error {
+	return errors.Join(l.UnixListener.Close(), l.lock.Release())
+}
+
+func listen(path, group string) (*Listener, error) {
+	if len(path) > maxPath {
+		return nil, fmt.Errorf("listen on %s: the path has %d bytes, and a socket's can have %d: say a shorter one with --socket",
+			path, len(path), maxPath)
+	}
+	defer syscall.Umask(syscall.Umask(0o022))
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return nil, fmt.Errorf("listen on %s: make its folder: %w", path, err)
+	}
+	lock, err := TakeLock(path + ".lock")
+	if errors.Is(err, ErrLocked) {
+		return nil, fmt.Errorf("listen on %s: another daemon is listening there, or about to: %w", path, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", path, err)
+	}
+	l, err := bind(path, group)
+	if err != nil {
+		return nil, errors.Join(err, lock.Release())
+	}
+	return &Listener{l, lock}, nil
+}
+
+// bind makes the socket, in place of a dead one if need be.
+func bind(path, group string) (*net.UnixListener, error) {
+	if err := makeRoom(path); err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", path, err)
+	}
+	// Nobody else gets in before the group is the right one.
+	syscall.Umask(0o177)
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", path, err)
+	}
+	if err := share(path, group); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
+}
+
+// makeRoom removes a dead socket from path. Whatever else is there is an error.
+func makeRoom(path string) error {
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case info.Mode().Type() != fs.ModeSocket:
+		return fmt.Errorf("there is something that is no socket (%v): move it away, or say another path with --socket", info.Mode())
+	}
+	c, err := net.Dial("unix", path)
+	if err == nil {
+		return errors.Join(errors.New("another daemon is listening there: stop it, or say another path with --socket"), c.Close())
+	}
+	if !errors.Is(err, syscall.ECONNREFUSED) {
+		return fmt.Errorf("there is a socket, and whether it is in use cannot be told: %w", err)
+	}
+	if err := os.Remove(path); err != nil {
+		return fmt.Errorf("remove the dead socket: %w", err)
+	}
+	return nil
+}
+
+// share lets the group use the socket, if there is one by that name and we may.
+func share(path, group string) error {
+	g, err := user.LookupGroup(group)
+	if _, unknown := errors.AsType[user.UnknownGroupError](err); unknown || errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("look up the group %s, for the socket: %w", group, err)
+	}
+	gid, err := strconv.Atoi(g.Gid)
+	if err != nil {
+		return fmt.Errorf("the group %s has the id %q: %w", group, g.Gid, err)
+	}
+	if err := os.Chown(path, -1, gid); errors.Is(err, fs.ErrPermission) {
+		return nil
+	} else if err != nil {
+		return fmt.Errorf("give the socket to the group %s: %w", group, err)
+	}
+	if err := os.Chmod(path, 0o660); err != nil {
+		return fmt.Errorf("let the group %s use the socket: %w", group, err)
+	}
+	return nil
+}
