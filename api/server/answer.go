@@ -49,10 +49,9 @@ func (a *answer) json(status int, v any) error {
 
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
-	r := &request{Request: hr, unread: hr.Body != http.NoBody}
-	r.caller, _ = hr.Context().Value(callerKey{}).(caller)
+	r := &request{Request: hr, caller: callerIn(hr.Context()), unread: hr.Body != http.NoBody}
 	a := &answer{ResponseWriter: w, ctx: hr.Context()}
-	err := s.answer(a, r)
+	err := s.handle(a, r)
 	switch {
 	case err == nil:
 	case a.started:
@@ -64,8 +63,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 	}
 }
 
-// answer finds what is asked for, and does it if the caller may.
-func (s *Server) answer(a *answer, r *request) (err error) {
+// handle finds what is asked for, and does it if the caller may.
+func (s *Server) handle(a *answer, r *request) (err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
 			s.Log.Error("fault in a handler", "method", r.Method, "fault", fault, "stack", string(debug.Stack()))

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 
@@ -25,6 +26,15 @@ type callerKey struct{}
 // withCaller asks the kernel, once per connection, who is calling.
 func withCaller(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, callerKey{}, callerOf(c.(*conn).UnixConn))
+}
+
+// callerIn returns who makes a request with the given context. Nobody is root for
+// lack of an answer.
+func callerIn(ctx context.Context) caller {
+	if c, ok := ctx.Value(callerKey{}).(caller); ok {
+		return c
+	}
+	return caller{err: errors.New("the request did not come over the daemon's socket")}
 }
 
 // callerOf returns who was at the other end of c when it was connected

@@ -16,11 +16,17 @@ import (
 	"github.com/opmint/opmint/keygen"
 )
 
-// as makes a request in the name of a caller and returns the answer.
-func (s *Server) as(c caller, method, target string) *http.Response {
-	r := httptest.NewRequest(method, target, nil)
+// requestAs returns a request as it comes from a caller.
+func requestAs(c caller, method, target, accept string) *http.Request {
+	r := httptest.NewRequest(method, target, http.NoBody)
+	r.Header.Set("Accept", accept)
+	return r.WithContext(context.WithValue(r.Context(), callerKey{}, c))
+}
+
+// serve answers a request that came over no socket.
+func (s *Server) serve(r *http.Request) *http.Response {
 	w := httptest.NewRecorder()
-	s.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, c)))
+	s.ServeHTTP(w, r)
 	answer := w.Result()
 	answer.ContentLength = int64(w.Body.Len())
 	return answer
@@ -46,7 +52,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 		{caller{uid: unmapped}, "GET", "/v1/healthz", 403, "user namespace"},
 		{caller{err: errors.New("no such luck")}, "POST", "/v1/names", 403, "no such luck"},
 	} {
-		answer := s.as(c.caller, c.method, c.target)
+		answer := s.serve(requestAs(c.caller, c.method, c.target, "*/*"))
 		if c.status >= 400 {
 			code := map[int]string{400: "bad-request", 403: "forbidden"}[c.status]
 			if p := wantProblem(t, c.target, answer, c.status, code); !strings.Contains(p.Detail, c.says) {
@@ -56,6 +62,8 @@ func TestWhoMayDoWhat(t *testing.T) {
 			t.Errorf("%+v %s: %s", c.caller, c.target, answer.Status)
 		}
 	}
+	nobody := httptest.NewRequest("POST", "/v1/identity/renew", http.NoBody)
+	wantProblem(t, "nobody", s.serve(nobody), 403, "forbidden")
 	if src.renewed != 2 {
 		t.Errorf("renewed %d times, want 2", src.renewed)
 	}
@@ -168,6 +176,17 @@ func TestHealthAndReadiness(t *testing.T) {
 	}
 	if answer, _ := d.do("GET", "/v1/healthz", nil, ""); answer.StatusCode != 200 {
 		t.Errorf("health of a daemon that cannot mint: %s", answer.Status)
+	}
+}
+
+// TestFaults: a handler that panics is answered as an internal error, without
+// what the fault says.
+func TestFaults(t *testing.T) {
+	s, _ := newServer(t, keygen.ClassH, 0)
+	s.Source = nil
+	p := wantProblem(t, "a fault", s.serve(requestAs(caller{}, "GET", "/v1/identity", "*/*")), 500, "internal")
+	if p.Detail != "internal error" {
+		t.Errorf("detail %q", p.Detail)
 	}
 }
 
