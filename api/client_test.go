@@ -85,7 +85,8 @@ func TestClient(t *testing.T) {
 	ctx := t.Context()
 
 	names, err := c.Mint(ctx, api.MintRequest{})
-	if err != nil || len(names.Names) != 1 || names.Class != keygen.ClassH || names.Identity != testIdentity || names.Epoch != 1 {
+	if err != nil || len(names.Names) != 1 || names.Class != keygen.ClassH || names.Identity != testIdentity ||
+		names.Epoch != 1 {
 		t.Fatalf("%+v, %v", names, err)
 	}
 	name, err := keygen.Parse(names.Names[0])
@@ -93,7 +94,8 @@ func TestClient(t *testing.T) {
 		t.Fatal(err)
 	}
 	info, err := c.Name(ctx, name)
-	if err != nil || info.Name != name || !info.Here || !info.Claimed.Equal(time.Unix(1_900_000_000, 0)) || *info.Seq != 0 {
+	if err != nil || info.Name != name || !info.Here || *info.Seq != 0 ||
+		!info.Claimed.Equal(time.Unix(1_900_000_000, 0)) {
 		t.Errorf("%+v, %v", info, err)
 	}
 	uuids, err := c.Mint(ctx, api.MintRequest{Count: 3, Format: keygen.FormatUUID})
@@ -101,10 +103,12 @@ func TestClient(t *testing.T) {
 		t.Errorf("%+v, %v", uuids, err)
 	}
 	var text bytes.Buffer
-	if err := c.MintTo(ctx, &text, api.MintRequest{Count: 5000}); err != nil || strings.Count(text.String(), "\n") != 5000 {
+	err = c.MintTo(ctx, &text, api.MintRequest{Count: 5000})
+	if err != nil || strings.Count(text.String(), "\n") != 5000 {
 		t.Errorf("%d bytes, %v", text.Len(), err)
 	}
-	if id, err := c.Identity(ctx); err != nil || id.Identity != testIdentity || id.Epoch != 1 || !id.Assumed || *id.Counter != 1 {
+	id, err := c.Identity(ctx)
+	if err != nil || id.Identity != testIdentity || id.Epoch != 1 || !id.Assumed || *id.Counter != 1 {
 		t.Errorf("%+v, %v", id, err)
 	}
 	if id, err := c.Renew(ctx); err != nil || id.Epoch != 2 {
@@ -137,7 +141,8 @@ func TestErrorsCrossTheSocket(t *testing.T) {
 	s.fail = overloaded
 	_, err := c.Renew(t.Context())
 	p, ok := errors.AsType[*api.Problem](err)
-	if !errors.Is(err, api.ErrOverloaded) || !ok || p.RetryAfter != time.Minute || p.Status != 503 || p.Code() != "overloaded" {
+	if !errors.Is(err, api.ErrOverloaded) || !ok || p.RetryAfter != time.Minute || p.Status != 503 ||
+		p.Code() != "overloaded" {
 		t.Errorf("no claims left: %v, %+v", err, p)
 	}
 }
@@ -163,7 +168,8 @@ func TestNoDaemon(t *testing.T) {
 	l.Close()
 	for _, socket := range []string{dead, dead + ".none"} {
 		c := api.Client{Socket: socket}
-		if _, err := c.Mint(t.Context(), api.MintRequest{}); !errors.Is(err, api.ErrNoDaemon) || !strings.Contains(err.Error(), socket) {
+		_, err := c.Mint(t.Context(), api.MintRequest{})
+		if !errors.Is(err, api.ErrNoDaemon) || !strings.Contains(err.Error(), socket) {
 			t.Errorf("%s: %v", socket, err)
 		}
 	}
@@ -194,7 +200,7 @@ func TestOtherServers(t *testing.T) {
 		says    string
 	}{
 		"a web server": {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no such page", 404) }, "no such page"},
-		"a redirect":   {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/", 302) }, "302"},
+		"a redirect":   {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/", http.StatusFound) }, "302"},
 		"no JSON":      {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "hello") }, "invalid character"},
 		"a problem without a body": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/problem+json")

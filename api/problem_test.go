@@ -58,7 +58,8 @@ func TestProblemsOfProblems(t *testing.T) {
 	inner := api.NewProblem(fmt.Errorf("%w: no claims left", api.ErrOverloaded))
 	inner.RetryAfter, inner.Status = time.Minute, 429
 	p := api.NewProblem(fmt.Errorf("mint: %w", inner))
-	if p.Code() != "overloaded" || p.Status != 429 || p.RetryAfter != time.Minute || p.Detail != "mint: overloaded: no claims left" {
+	if p.Code() != "overloaded" || p.Status != 429 || p.RetryAfter != time.Minute ||
+		p.Detail != "mint: overloaded: no claims left" {
 		t.Errorf("%+v", p)
 	}
 	if inner.Detail != "overloaded: no claims left" {

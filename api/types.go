@@ -42,14 +42,17 @@ type NameInfo struct {
 
 // Identity says whose names a daemon mints, and on what their promise rests.
 type Identity struct {
-	Class         keygen.Class    `json:"class"`             // of the names minted now: h, v or j
-	Assumed       bool            `json:"assumed"`           // the class is the operator's word
-	Identity      keygen.Identity `json:"identity"`          // whose names they are
-	EKFingerprint string          `json:"ek_fingerprint"`    // sha256: and 64 hex digits, of the key's SubjectPublicKeyInfo in DER
-	Incarnation   string          `json:"incarnation"`       // 64 hex digits; live and die with the NV index
-	Minter        string          `json:"minter"`            // 32 hex digits; drawn anew by a renewal
-	Epoch         uint64          `json:"epoch"`             // under which they are minted
-	Counter       *uint64         `json:"counter,omitempty"` // the NV counter as read just now; absent if it cannot be read
+	Class         keygen.Class    `json:"class"`          // of the names minted now: h, v or j
+	Assumed       bool            `json:"assumed"`        // the class is the operator's word
+	Identity      keygen.Identity `json:"identity"`       // whose names they are
+	EKFingerprint string          `json:"ek_fingerprint"` // sha256: and 64 hex digits; see [keygen.NewIdentity]
+	Incarnation   string          `json:"incarnation"`    // 64 hex digits; live and die with the NV index
+	Minter        string          `json:"minter"`         // 32 hex digits; drawn anew by a renewal
+	Epoch         uint64          `json:"epoch"`          // under which they are minted
+
+	// Counter is the NV counter as it was read for this answer; absent if it could
+	// not be read.
+	Counter *uint64 `json:"counter,omitempty"`
 }
 
 // Health is the answer of a daemon that runs.

@@ -121,8 +121,10 @@ func (s *Server) refuse(a *answer, r *request, err error) {
 		h.Set("Connection", "close")
 	}
 	body, _ := json.Marshal(p) // strings and a number always have a JSON
+	body = append(body, '\n')
+	h.Set("Content-Length", strconv.Itoa(len(body)))
 	a.WriteHeader(p.Status)
-	if _, err := a.Write(append(body, '\n')); err != nil {
+	if _, err := a.Write(body); err != nil {
 		s.Log.Debug("problem not delivered", slog.Any("error", err))
 	}
 }

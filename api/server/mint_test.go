@@ -107,9 +107,16 @@ func TestMintWithoutAnEpoch(t *testing.T) {
 	d.do("POST", "/v1/names?count=2", nil, "")
 	d.source.breakWith(errors.New("the chip is on fire"))
 	answers, _ := d.raw(post("/v1/names"))
-	if p := wantProblem(t, "no epoch", answers[0], 503, "unavailable"); !strings.Contains(p.Detail, "the chip is on fire") {
+	p := wantProblem(t, "no epoch", answers[0], 503, "unavailable")
+	if !strings.Contains(p.Detail, "the chip is on fire") {
 		t.Errorf("detail %q", p.Detail)
 	}
+	// Nor does it help that the first names were there: none was sent.
+	d.source.breakWith(nil)
+	d.do("POST", "/v1/names", nil, "")
+	d.source.breakWith(errors.New("the chip is on fire"))
+	answers, _ = d.raw(post("/v1/names?count=2"))
+	wantProblem(t, "no second epoch", answers[0], 503, "unavailable")
 	overloaded := api.NewProblem(api.ErrOverloaded)
 	overloaded.RetryAfter = 1500 * time.Millisecond
 	d.source.breakWith(overloaded)

@@ -45,8 +45,8 @@ func (l *Listener) Close() error {
 
 func listen(path, group string) (*Listener, error) {
 	if len(path) > maxPath {
-		return nil, fmt.Errorf("listen on %s: the path has %d bytes, and a socket's can have %d: say a shorter one with --socket",
-			path, len(path), maxPath)
+		return nil, fmt.Errorf("listen on %s: the path has %d bytes, and that of a socket at most %d: "+
+			"say a shorter one with --socket", path, len(path), maxPath)
 	}
 	defer syscall.Umask(syscall.Umask(0o022))
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -92,11 +92,13 @@ func makeRoom(path string) error {
 	case err != nil:
 		return err
 	case info.Mode().Type() != fs.ModeSocket:
-		return fmt.Errorf("there is something that is no socket (%v): move it away, or say another path with --socket", info.Mode())
+		return fmt.Errorf("there is something that is no socket (%v): move it away, or say another path with --socket",
+			info.Mode())
 	}
 	c, err := net.Dial("unix", path)
 	if err == nil {
-		return errors.Join(errors.New("another daemon is listening there: stop it, or say another path with --socket"), c.Close())
+		c.Close()
+		return errors.New("another daemon is listening there: stop it, or say another path with --socket")
 	}
 	if !errors.Is(err, syscall.ECONNREFUSED) {
 		return fmt.Errorf("there is a socket, and whether it is in use cannot be told: %w", err)
