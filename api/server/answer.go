@@ -25,8 +25,16 @@ var (
 // answer is where an action answers.
 type answer struct {
 	http.ResponseWriter
-	ctx     context.Context // ends when the client goes away
+	request *http.Request
 	started bool
+}
+
+// within returns the context for what the daemon is asked on the client's behalf.
+// It does not end with the request's: that of a client that has closed its half
+// of the connection is over while it waits for its answer, and a claim that is
+// interrupted is a number lost.
+func (a *answer) within() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(a.request.Context()), sourceTime)
 }
 
 // WriteHeader begins the answer: from here on it cannot become a problem.
@@ -50,7 +58,7 @@ func (a *answer) json(status int, v any) error {
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 	r := &request{Request: hr, caller: callerIn(hr.Context()), unread: hr.Body != http.NoBody}
-	a := &answer{ResponseWriter: w, ctx: hr.Context()}
+	a := &answer{ResponseWriter: w, request: hr}
 	err := s.handle(a, r)
 	switch {
 	case err == nil:

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 
@@ -37,7 +36,7 @@ func (s *Server) identity(r *request) (action, error) {
 }
 
 func (s *Server) tellIdentity(a *answer) error {
-	ctx, cancel := context.WithTimeout(a.ctx, sourceTime)
+	ctx, cancel := a.within()
 	defer cancel()
 	id, err := s.Source.Identity(ctx)
 	if err != nil {
@@ -49,9 +48,7 @@ func (s *Server) tellIdentity(a *answer) error {
 // renew answers POST /v1/identity/renew.
 func (s *Server) renew(r *request) (action, error) {
 	return func(a *answer) error {
-		// A client that goes away does not interrupt a claim: the number would
-		// be lost.
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(a.ctx), sourceTime)
+		ctx, cancel := a.within()
 		defer cancel()
 		if err := s.Source.Renew(ctx); err != nil {
 			return unavailable(fmt.Errorf("renew the identity: %w", err))
@@ -70,7 +67,7 @@ func (s *Server) health(r *request) (action, error) {
 // ready answers GET /v1/readyz.
 func (s *Server) ready(r *request) (action, error) {
 	return func(a *answer) error {
-		ctx, cancel := context.WithTimeout(a.ctx, sourceTime)
+		ctx, cancel := a.within()
 		defer cancel()
 		_, epoch, err := s.Minter.Epoch()
 		if err != nil {

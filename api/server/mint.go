@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -96,7 +97,13 @@ func (a *answer) send(b []byte) error {
 
 // lease takes a lease of up to count names.
 func (s *Server) lease(a *answer, count uint64) (*lease, error) {
-	l, err := s.Minter.Lease(a.ctx, count)
+	ctx := context.Background()
+	if s.Minter.Left() == 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = a.within()
+		defer cancel()
+	}
+	l, err := s.Minter.Lease(ctx, count)
 	if err != nil {
 		return nil, unavailable(fmt.Errorf("mint: %w", err))
 	}

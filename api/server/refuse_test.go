@@ -49,7 +49,7 @@ var refused = []struct {
 	{"body half sent, chunked", chunked("5\r\n{"), 400, "bad-request"},
 	{"body with a bad chunk", chunked("zz\r\n{}\r\n0\r\n\r\n"), 400, "bad-request"},
 	{"body too large", withBody("{" + strings.Repeat(" ", maxBody) + "}"), 413, "too-large"},
-	{"body too large, chunked", chunked("400001\r\n" + strings.Repeat(" ", maxBody+1) + "\r\n0\r\n\r\n"), 413, "too-large"},
+	{"body too large, in chunks", chunked("400001\r\n" + strings.Repeat(" ", maxBody+1)), 413, "too-large"},
 	{"body said to be huge", with("Content-Length: 99999999999") + "{", 413, "too-large"},
 
 	{"path unknown", get("/v1/name"), 404, "not-found"},
@@ -78,7 +78,7 @@ var refused = []struct {
 
 	{"from a web page", with("Origin: http://evil.example"), 403, "forbidden"},
 	{"from a sandboxed page", with("Origin: null"), 403, "forbidden"},
-	{"from a page, with a parameter", "POST /v1/names?n=1 HTTP/1.1\r\nHost: o\r\nOrigin: null\r\n\r\n", 400, "bad-request"},
+	{"from a page, badly", "POST /v1/names?n=1 HTTP/1.1\r\nHost: o\r\nOrigin: null\r\n\r\n", 400, "bad-request"},
 
 	{"half a request line", "POST /v1/na", 400, "bad-request"},
 	{"half a header", "POST /v1/names HTTP/1.1\r\nHost: opm", 400, "bad-request"},

@@ -3,6 +3,7 @@ package server
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -33,20 +34,20 @@ type source struct {
 	claimed map[uint64]time.Time
 }
 
-func (s *source) Next(context.Context) (uint64, error) {
+func (s *source) Next(ctx context.Context) (uint64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.fail != nil {
-		return 0, s.fail
+	if err := cmp.Or(ctx.Err(), s.fail); err != nil {
+		return 0, err
 	}
 	s.epoch++
 	s.claimed[s.epoch] = time.Date(2030, 1, 2, 3, 4, int(s.epoch%60), 0, time.UTC)
 	return s.epoch, nil
 }
 
-func (s *source) Identity(context.Context) (*api.Identity, error) {
+func (s *source) Identity(ctx context.Context) (*api.Identity, error) {
 	id, epoch, err := s.minter.Epoch()
-	return &api.Identity{Class: keygen.ClassH, Identity: id, Epoch: epoch, Counter: &epoch}, err
+	return &api.Identity{Class: keygen.ClassH, Identity: id, Epoch: epoch, Counter: &epoch}, cmp.Or(err, ctx.Err())
 }
 
 func (s *source) Renew(ctx context.Context) error {
@@ -57,10 +58,10 @@ func (s *source) Renew(ctx context.Context) error {
 	return s.minter.Renew(ctx, id)
 }
 
-func (s *source) CanClaim(context.Context) error {
+func (s *source) CanClaim(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.fail
+	return cmp.Or(ctx.Err(), s.fail)
 }
 
 func (s *source) Claimed(id keygen.Identity, epoch uint64) (time.Time, bool) {
