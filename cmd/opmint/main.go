@@ -10,7 +10,9 @@
 //	1  error, such as a result that could not be written
 //	2  usage: unknown command, flag or format; wrong number of arguments; standard
 //	   input that is empty or too long
-//	3  refused: what was given as a name or a label is none
+//	3  refused: what was given as a name or a label is none; an NV index that is
+//	   not opmint's or whose secret is lost; a wrong authorization for the TPM
+//	75 busy or unknown: try again
 //
 // Each command is a constructor that declares its flags and a function that does
 // the work, in a file named after it. None keeps state in a package variable.
@@ -27,14 +29,16 @@ import (
 	"unicode"
 
 	"github.com/opmint/opmint/keygen"
+	"github.com/opmint/opmint/tpm"
 )
 
 // The exit codes.
 const (
-	exitDone    = 0
-	exitError   = 1
-	exitUsage   = 2
-	exitRefused = 3
+	exitDone     = 0
+	exitError    = 1
+	exitUsage    = 2
+	exitRefused  = 3
+	exitTryAgain = 75 // EX_TEMPFAIL of sysexits.h
 )
 
 func main() {
@@ -71,8 +75,12 @@ func exitCode(err error) int {
 		return exitDone
 	case errors.As(err, &usage):
 		return exitUsage
-	case errors.Is(err, keygen.ErrInvalid):
+	case errors.Is(err, keygen.ErrInvalid),
+		errors.Is(err, tpm.ErrStranger), errors.Is(err, tpm.ErrAuthLost),
+		errors.Is(err, tpm.ErrOwnerAuth), errors.Is(err, tpm.ErrEndorsementAuth):
 		return exitRefused
+	case tpm.Temporary(err):
+		return exitTryAgain
 	}
 	return exitError
 }

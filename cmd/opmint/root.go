@@ -16,7 +16,7 @@ every retry.
     class, version
 
 Results go to standard output, all else to standard error. Exit codes: 0 done,
-1 error, 2 usage, 3 refused (an invalid name).`,
+1 error, 2 usage, 3 refused (such as an invalid name), 75 busy or unknown: try again.`,
 		Example: `  opmint semantic coil 7 shot 12
   opmint inspect h1-emhwdgg60rf5x9vn4a-00000001-00000000-r4trds3k1d7z9ygzca
   opmint render h1-emhwdgg60rf5x9vn4a-00000001-00000000-r4trds3k1d7z9ygzca --fit square`,
@@ -31,6 +31,7 @@ Results go to standard output, all else to standard error. Exit codes: 0 done,
 		newSemanticCommand(),
 		newRenderCommand(),
 		newReceiversCommand(),
+		newProvisionCommand(),
 		newVersionCommand(),
 	)
 	return cmd

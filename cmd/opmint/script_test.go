@@ -21,7 +21,9 @@ func TestScripts(t *testing.T) {
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
-		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits": exits, "swtpm": startTPM, "tpm": meddle,
+		},
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("H", "h1-emhwdgg60rf5x9vn4a-00000001-00000000-r4trds3k1d7z9ygzca")
 			env.Setenv("V", "v1-jfddf7x2j6s6pvsjts-00000001-00000000-m4nf2m15dgsgpv1tdg")
