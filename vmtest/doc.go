@@ -1,0 +1,17 @@
+// Package vmtest runs opmint's code in a virtual machine with a real Linux kernel and a virtual TPM, and takes that
+// machine back in time. A socket to a software TPM shows neither what the kernel's TPM driver does nor what a
+// snapshot does to a running system; this does.
+//
+//	this process ──┬── socket ── QEMU ── serial line ── vmtest/guest, the machine's only program
+//	               ├── socket ── QEMU's monitor: snapshot, restore
+//	               └── swtpm ─── QEMU ── /dev/tpm0, /dev/tpmrm0
+//
+// A [Machine] is what there is while the power is off: a folder with its disk and its TPM's state. [Machine.Boot] and
+// [Machine.Resume] turn it on and return a [VM]; [VM.Call] has a task done inside, [VM.Snapshot] and [VM.Restore] take
+// memory, disk and TPM back, [VM.Kill] cuts the power. To revert a machine that is off, put an older copy of its folder
+// in its place; to clone it, copy the folder.
+//
+// The processor is emulated, so no access to the host's virtualisation is needed, and everything takes several times
+// longer than outside. Nothing survives the test process. The kernel comes from setup.sh in this folder; the tests
+// have the build tag vm, since they need it and QEMU.
+package vmtest

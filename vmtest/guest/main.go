@@ -1,0 +1,113 @@
+// Command guest is the only program of the virtual machine of package vmtest, and its first: it mounts what a program
+// expects of a Linux system and does tasks that the test outside asks for over the second serial line.
+//
+// Both directions are lines of JSON:
+//
+//	→ {"id": "ABC", "task": "kernel", "arguments": {}}
+//	← {"id": "ABC", "result": {"release": "6.12.0", "vendor": "QEMU", "driver": "tpm_crb"}}
+//	← {"id": "ABC", "error": "what went wrong"}
+//
+// One task at a time. A line with the id "ready" is sent once, when the system is up.
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+func main() {
+	if err := boot(); err != nil {
+		fmt.Fprintln(os.Stderr, "guest:", err)
+		os.Exit(1) // makes the kernel panic, and the machine go off
+	}
+}
+
+func boot() error {
+	if err := mountAll(); err != nil {
+		return err
+	}
+	line, err := openSerial("/dev/ttyS1")
+	if err != nil {
+		return err
+	}
+	return serve(line)
+}
+
+func mountAll() error {
+	for _, m := range []struct{ kind, target string }{
+		{"proc", "/proc"}, {"sysfs", "/sys"}, {"devtmpfs", "/dev"}, {"tmpfs", "/tmp"},
+	} {
+		if err := os.MkdirAll(m.target, 0o755); err != nil {
+			return err
+		}
+		if err := unix.Mount(m.kind, m.target, m.kind, 0, ""); err != nil {
+			return fmt.Errorf("mount %s: %w", m.target, err)
+		}
+	}
+	return nil
+}
+
+// openSerial opens a serial line that neither echoes nor changes any byte.
+func openSerial(path string) (*os.File, error) {
+	line, err := os.OpenFile(path, os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		return nil, err
+	}
+	settings := unix.Termios{Cflag: unix.CS8 | unix.CREAD | unix.CLOCAL | unix.B115200}
+	settings.Cc[unix.VMIN] = 1
+	if err := unix.IoctlSetTermios(int(line.Fd()), unix.TCSETS, &settings); err != nil {
+		return nil, fmt.Errorf("set %s to raw bytes: %w", path, err)
+	}
+	return line, nil
+}
+
+type request struct {
+	ID        string          `json:"id"`
+	Task      string          `json:"task"`
+	Arguments json.RawMessage `json:"arguments"`
+}
+
+type answer struct {
+	ID     string `json:"id"`
+	Result any    `json:"result,omitempty"`
+	Error  string `json:"error,omitempty"`
+}
+
+// serve answers requests until the line breaks.
+func serve(line io.ReadWriter) error {
+	out := json.NewEncoder(line)
+	if err := out.Encode(answer{ID: "ready"}); err != nil {
+		return err
+	}
+	in := bufio.NewReader(line)
+	for {
+		text, err := in.ReadBytes('\n')
+		if err != nil {
+			return fmt.Errorf("read request: %w", err)
+		}
+		var r request
+		if err := json.Unmarshal(text, &r); err != nil {
+			return fmt.Errorf("request %q: %w", text, err)
+		}
+		if err := out.Encode(do(r)); err != nil {
+			return err
+		}
+	}
+}
+
+func do(r request) answer {
+	task, ok := tasks[r.Task]
+	if !ok {
+		return answer{ID: r.ID, Error: fmt.Sprintf("no task %q", r.Task)}
+	}
+	result, err := task(r.Arguments)
+	if err != nil {
+		return answer{ID: r.ID, Error: err.Error()}
+	}
+	return answer{ID: r.ID, Result: result}
+}

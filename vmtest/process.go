@@ -1,0 +1,56 @@
+package vmtest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os/exec"
+	"runtime"
+	"syscall"
+)
+
+// A process is a running program that cannot outlive this one: the kernel kills it when this process ends, even by
+// a panic or a kill.
+type process struct {
+	cmd    *exec.Cmd
+	stderr bytes.Buffer
+	exited chan struct{} // closed when the program has ended
+	err    error         // how it ended; valid once exited is closed
+}
+
+// start runs cmd until it ends by itself or is killed.
+func start(cmd *exec.Cmd) (*process, error) {
+	p := &process{cmd: cmd, exited: make(chan struct{})}
+	cmd.Stderr = &p.stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	started := make(chan error)
+	go func() {
+		// The death signal is sent when the thread that started the program ends, so that thread has to stay.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := cmd.Start()
+		started <- err
+		if err == nil {
+			p.err = cmd.Wait()
+			close(p.exited)
+		}
+	}()
+	if err := <-started; err != nil {
+		return nil, fmt.Errorf("start %s: %w", cmd.Path, withRemedy(err))
+	}
+	return p, nil
+}
+
+// withRemedy says where a program that is missing comes from.
+func withRemedy(err error) error {
+	if errors.Is(err, exec.ErrNotFound) {
+		return fmt.Errorf("%w: run vmtest/setup.sh, which installs it", err)
+	}
+	return err
+}
+
+// kill ends the program at once and returns when it is gone.
+func (p *process) kill() {
+	_ = p.cmd.Process.Kill() // fails only where it has ended already
+	<-p.exited
+}

@@ -1,0 +1,76 @@
+#!/bin/sh
+# Brings what the virtual machine test needs: QEMU and swtpm from the release's packages, and a Debian kernel of
+# 6.12 or later, which is unpacked into .cache/vm/linux and never installed. What is there already stays as it is.
+#
+#   vmtest/setup.sh      needs root where a program is missing, not for the kernel
+set -eu
+
+linux=$(cd "$(dirname "$0")/.." && pwd)/.cache/vm/linux
+meta=linux-image-cloud-amd64
+oldest=6.12
+
+say() { echo "vmtest/setup.sh: $*"; }
+die() {
+	say "$*" >&2
+	exit 1
+}
+
+# Prints the packages of the programs that are missing.
+missing_programs() {
+	for pair in qemu-system-x86_64:qemu-system-x86 qemu-img:qemu-utils swtpm:swtpm; do
+		command -v "${pair%%:*}" >/dev/null || echo "${pair##*:}"
+	done
+}
+
+# Tells whether the kernel that apt would take now is new enough.
+kernel_on_offer() {
+	version=$(apt-cache policy "$meta" | sed -n 's/^  Candidate: //p')
+	dpkg --compare-versions "${version:-0}" ge "$oldest"
+}
+
+# Lets apt see the release's backports and nothing else until this script ends, with lists of its own: the machine's
+# configuration stays untouched. The mirror is the one that the machine uses already.
+use_backports() {
+	release=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
+	mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' "Codename: $release" | head -n 1)
+	[ -n "$mirror" ] || die "apt has no mirror of the release '$release': add Debian's main archive to its sources"
+	mkdir -p "$work/lists/partial" "$work/archives/partial"
+	keys=/usr/share/keyrings/debian-archive-keyring.gpg
+	echo "deb [signed-by=$keys] $mirror $release-backports main" >"$work/sources.list"
+	cat >"$work/apt.conf" <<-END
+		APT::Sandbox::User "root";
+		Dir::Etc::sourcelist "$work/sources.list";
+		Dir::Etc::sourceparts "/dev/null";
+		Dir::State::lists "$work/lists";
+		Dir::Cache "$work";
+	END
+	export APT_CONFIG="$work/apt.conf"
+	apt-get -q update
+}
+
+unpack_kernel() {
+	work=$(mktemp -d)
+	trap 'rm -rf "$work"' EXIT
+	kernel_on_offer || use_backports
+	kernel_on_offer || die "no $meta of $oldest or later in this release or its backports: use a newer Debian"
+	package=$(apt-cache depends "$meta" | sed -n 's/^  Depends: \(linux-image-.*\)/\1/p')
+	say "unpacking $package"
+	# Apt's own user may not enter the folder.
+	(cd "$work" && apt-get -q -o APT::Sandbox::User=root download "$package")
+	rm -rf "$linux.new"
+	mkdir -p "$linux.new"
+	dpkg-deb -x "$work/$package"_*.deb "$linux.new"
+	mv "$linux.new" "$linux"
+}
+
+programs=$(missing_programs)
+if [ -n "$programs" ] || [ ! -d "$linux" ]; then
+	[ "$(id -u)" != 0 ] || apt-get -q update
+fi
+if [ -n "$programs" ]; then
+	say "installing" $programs
+	[ "$(id -u)" = 0 ] || die "this needs root: apt-get install --no-install-recommends" $programs
+	DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends $programs
+fi
+[ -d "$linux" ] || unpack_kernel
+say "ready: $(qemu-system-x86_64 --version | head -n 1), $(ls "$linux/boot" | grep vmlinuz)"
