@@ -6,7 +6,7 @@
 set -eu
 
 linux=$(cd "$(dirname "$0")/.." && pwd)/.cache/vm/linux
-meta=linux-image-cloud-amd64
+meta='linux-image-cloud-amd64'
 oldest=6.12
 
 say() { echo "vmtest/setup.sh: $*"; }
@@ -31,7 +31,9 @@ kernel_on_offer() {
 # Lets apt see the release's backports and nothing else until this script ends, with lists of its own: the machine's
 # configuration stays untouched. The mirror is the one that the machine uses already.
 use_backports() {
+	# shellcheck source=/dev/null
 	release=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
+	# shellcheck disable=SC2016 # a field that apt fills in
 	mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' "Codename: $release" | head -n 1)
 	[ -n "$mirror" ] || die "apt has no mirror of the release '$release': add Debian's main archive to its sources"
 	mkdir -p "$work/lists/partial" "$work/archives/partial"
@@ -63,14 +65,15 @@ unpack_kernel() {
 	mv "$linux.new" "$linux"
 }
 
-programs=$(missing_programs)
-if [ -n "$programs" ] || [ ! -d "$linux" ]; then
-	[ "$(id -u)" != 0 ] || apt-get -q update
+# shellcheck disable=SC2046 # one argument a package
+set -- $(missing_programs)
+if [ "$(id -u)" = 0 ] && { [ $# -gt 0 ] || [ ! -d "$linux" ]; }; then
+	apt-get -q update
 fi
-if [ -n "$programs" ]; then
-	say "installing" $programs
-	[ "$(id -u)" = 0 ] || die "this needs root: apt-get install --no-install-recommends" $programs
-	DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends $programs
+if [ $# -gt 0 ]; then
+	[ "$(id -u)" = 0 ] || die "this needs root: apt-get install --no-install-recommends $*"
+	say "installing $*"
+	DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends "$@"
 fi
 [ -d "$linux" ] || unpack_kernel
-say "ready: $(qemu-system-x86_64 --version | head -n 1), $(ls "$linux/boot" | grep vmlinuz)"
+say "ready: $(qemu-system-x86_64 --version | head -n 1); kernel" "$linux"/boot/vmlinuz-*
