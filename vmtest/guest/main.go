@@ -8,6 +8,7 @@
 //	← {"id": "ABC", "error": "what went wrong"}
 //
 // One task at a time. A line with the id "ready" is sent once, when the system is up.
+// A task that needs further processes starts this program again with arguments.
 package main
 
 import (
@@ -21,12 +22,17 @@ import (
 )
 
 func main() {
-	if err := boot(); err != nil {
+	run := boot
+	if len(os.Args) == 3 && os.Args[1] == claimer {
+		run = func() error { return runClaimer(os.Args[2], os.Stdout) }
+	}
+	if err := run(); err != nil {
 		fmt.Fprintln(os.Stderr, "guest:", err)
-		os.Exit(1) // makes the kernel panic, and the machine go off
+		os.Exit(1) // of the first process: makes the kernel panic, and the machine go off
 	}
 }
 
+// boot is what the first process does.
 func boot() error {
 	if err := mountAll(); err != nil {
 		return err

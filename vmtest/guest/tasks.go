@@ -12,7 +12,10 @@ import (
 
 // tasks are what the test outside can ask for.
 var tasks = map[string]func(arguments json.RawMessage) (any, error){
-	"system": task(system),
+	"system":     task(system),
+	"properties": task(properties),
+	"define":     task(define),
+	"claim":      task(claim),
 }
 
 // task makes a task of a function with arguments of its own type.
