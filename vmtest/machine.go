@@ -98,14 +98,15 @@ func (m *Machine) run(ctx context.Context, arguments ...string) (*VM, error) {
 	return vm, nil
 }
 
-// arguments are QEMU's. Its files 3, 4 and 5 are its ends of the serial line, the monitor and the TPM.
-//
-// Without cmpxchg16b (-cx16) on purpose: with it, emulated guests of QEMU 7.2 crash now and then.
+// arguments are QEMU's. Its files 3, 4 and 5 are its ends of the serial line, the monitor and the TPM. Two of them
+// keep the machine from dying by chance:
+//   - -cx16: with the instruction cmpxchg16b, emulated guests of QEMU 7.2 crash now and then.
+//   - no_timer_check: the kernel panics if the timer does not tick while it looks, and on a busy host it may not.
 func (m *Machine) arguments() []string {
 	arguments := []string{
 		"-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
 		"-M", "q35", "-accel", "tcg", "-cpu", "max,-cx16", "-smp", "1", "-m", "256",
-		"-kernel", m.Kernel, "-initrd", m.Initramfs, "-append", "console=ttyS0 panic=-1 quiet",
+		"-kernel", m.Kernel, "-initrd", m.Initramfs, "-append", "console=ttyS0 panic=-1 no_timer_check",
 		"-chardev", "file,id=console,path=" + m.path("console.log"), "-serial", "chardev:console",
 		"-chardev", "socket,id=agent,fd=3", "-serial", "chardev:agent",
 		"-chardev", "socket,id=control,fd=4", "-mon", "chardev=control,mode=control",

@@ -10,6 +10,7 @@ import (
 // TestRestoredMachineOwnsValuesAgain shows that the machine really goes back in time, TPM and all, and that no claim
 // can notice that. It is why names from a virtual TPM do not rely on the TPM alone.
 func TestRestoredMachineOwnsValuesAgain(t *testing.T) {
+	t.Parallel()
 	m := newMachine(t, "tpm-crb")
 	m.Generation = "4d4fb29c-9bd3-4cc3-a1f5-11a1f6a0c1a1"
 	vm := boot(t, m)

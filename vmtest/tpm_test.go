@@ -3,22 +3,45 @@
 package vmtest
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 )
 
 // ibm is what swtpm's library calls its maker: "IBM\0".
 const ibm = 0x49424D00
 
+// maker is what the machine's SMBIOS tables say.
+const maker = "LENOVO"
+
 func TestTPM(t *testing.T) {
 	for _, tpm := range []string{"tpm-crb", "tpm-tis"} {
 		t.Run(tpm, func(t *testing.T) {
-			vm := boot(t, newMachine(t, tpm))
+			t.Parallel()
+			m := newMachine(t, tpm)
+			m.SMBIOS = []string{"type=1,manufacturer=" + maker}
+			vm := boot(t, m)
+			t.Run("the machine is as asked for", func(t *testing.T) { testMachine(t, m, vm) })
 			t.Run("no answer is lost", func(t *testing.T) { testNoAnswerIsLost(t, vm) })
 			first := call[uint64](t, vm, "define", struct{}{})
 			t.Run("one process owns all values", func(t *testing.T) { testOneProcess(t, vm, first) })
 			t.Run("two processes own no value twice", func(t *testing.T) { testTwoProcesses(t, vm) })
 		})
+	}
+}
+
+func testMachine(t *testing.T, m *Machine, vm *VM) {
+	got := call[struct{ Release, Vendor, Driver string }](t, vm, "system", struct{}{})
+	var major, minor int
+	if _, err := fmt.Sscanf(got.Release, "%d.%d", &major, &minor); err != nil {
+		t.Fatalf("kernel release %q: %v", got.Release, err)
+	}
+	if major < 6 || major == 6 && minor < 12 {
+		t.Errorf("kernel is %s, want 6.12 or later, whose TPM device loses answers to careless readers", got.Release)
+	}
+	if want := strings.ReplaceAll(m.TPM, "-", "_"); got.Driver != want || got.Vendor != maker {
+		t.Errorf("driver %q, maker %q, want %q, %q", got.Driver, got.Vendor, want, maker)
 	}
 }
 

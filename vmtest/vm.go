@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 )
 
@@ -77,17 +78,21 @@ func (vm *VM) Kill() {
 	vm.monitor.conn.Close()
 }
 
-// Console returns what the kernel and the guest program have printed since the power came on.
+// Console returns the end of what the kernel and the guest program have printed since the power came on.
 func (vm *VM) Console() string {
+	const enough = 4096
 	text, err := os.ReadFile(vm.console)
 	if err != nil {
 		return err.Error()
 	}
-	return string(text)
+	return string(text[max(0, len(text)-enough):])
 }
 
 // explain ends a machine that does not answer, and adds to err what it has to say.
 func (vm *VM) explain(err error) error {
+	if errors.Is(err, io.EOF) {
+		<-vm.qemu.exited // by itself: how tells a crash of QEMU from one of the guest
+	}
 	vm.Kill()
 	return fmt.Errorf("%w\nQEMU: %v %s\nswtpm: %v %s\nconsole: %s", err, vm.qemu.cmd.ProcessState, &vm.qemu.stderr,
 		vm.swtpm.cmd.ProcessState, &vm.swtpm.stderr, vm.Console())
