@@ -12,6 +12,8 @@
 // in its place; to clone it, copy the folder.
 //
 // The processor is emulated, so no access to the host's virtualisation is needed, and everything takes several times
-// longer than outside. Nothing survives the test process. The kernel comes from setup.sh in this folder; the tests
-// have the build tag vm, since they need it and QEMU.
+// longer than outside. Nothing survives the test process. The tests have the build tag vm, since they need QEMU and a
+// kernel, which setup.sh brings:
+//
+//	vmtest/setup.sh && go test -tags vm ./vmtest
 package vmtest

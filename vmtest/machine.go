@@ -59,43 +59,48 @@ func (m *Machine) Resume(ctx context.Context, snapshot string) (*VM, error) {
 	return vm, nil
 }
 
-// run starts the TPM and QEMU, with further arguments, and returns when QEMU's monitor answers.
+// run turns the machine on, with further arguments of QEMU, and returns when QEMU's monitor answers.
 func (m *Machine) run(ctx context.Context, arguments ...string) (*VM, error) {
-	tpmOfQEMU, tpmOfSWTPM, err := socketPair()
-	if err != nil {
-		return nil, err
-	}
-	defer tpmOfQEMU.Close()
-	defer tpmOfSWTPM.Close()
-	agent, agentOfQEMU, err := newWire()
-	if err != nil {
-		return nil, err
-	}
-	defer agentOfQEMU.Close()
-	control, controlOfQEMU, err := newWire()
-	if err != nil {
-		return nil, err
-	}
-	defer controlOfQEMU.Close()
-
-	swtpm := exec.Command("swtpm", "socket", "--tpm2", "--terminate", "--tpmstate", "dir="+m.path("tpm"),
-		"--ctrl", "type=unixio,clientfd=3", "--log", "file="+m.path("swtpm.log"))
-	swtpm.ExtraFiles = []*os.File{tpmOfSWTPM}
-	qemu := exec.Command("qemu-system-x86_64", append(m.arguments(), arguments...)...)
-	qemu.ExtraFiles = []*os.File{agentOfQEMU, controlOfQEMU, tpmOfQEMU}
-
-	vm := &VM{console: m.path("console.log"), agent: agent, monitor: monitor{control}}
-	if vm.swtpm, err = start(swtpm); err != nil {
-		return nil, err
-	}
-	if vm.qemu, err = start(qemu); err != nil {
-		vm.swtpm.kill()
+	vm := &VM{console: m.path("console.log")}
+	if err := m.start(vm, arguments); err != nil {
+		vm.Kill()
 		return nil, err
 	}
 	if err := vm.monitor.greet(ctx); err != nil {
 		return nil, vm.explain(err)
 	}
 	return vm, nil
+}
+
+// start starts the TPM and QEMU and connects them. What it got done before an error stands in vm.
+func (m *Machine) start(vm *VM, arguments []string) error {
+	var agent, control *os.File
+	var err error
+	if vm.agent, agent, err = newWire(); err != nil {
+		return err
+	}
+	defer agent.Close()
+	if vm.monitor.wire, control, err = newWire(); err != nil {
+		return err
+	}
+	defer control.Close()
+	tpmOfQEMU, tpmOfSWTPM, err := socketPair()
+	if err != nil {
+		return err
+	}
+	defer tpmOfQEMU.Close()
+	defer tpmOfSWTPM.Close()
+
+	swtpm := exec.Command("swtpm", "socket", "--tpm2", "--terminate", "--tpmstate", "dir="+m.path("tpm"),
+		"--ctrl", "type=unixio,clientfd=3", "--log", "file="+m.path("swtpm.log"))
+	swtpm.ExtraFiles = []*os.File{tpmOfSWTPM}
+	if vm.swtpm, err = start(swtpm); err != nil {
+		return err
+	}
+	qemu := exec.Command("qemu-system-x86_64", append(m.arguments(), arguments...)...)
+	qemu.ExtraFiles = []*os.File{agent, control, tpmOfQEMU}
+	vm.qemu, err = start(qemu)
+	return err
 }
 
 // arguments are QEMU's. Its files 3, 4 and 5 are its ends of the serial line, the monitor and the TPM. Two of them

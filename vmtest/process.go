@@ -14,8 +14,7 @@ import (
 type process struct {
 	cmd    *exec.Cmd
 	stderr bytes.Buffer
-	exited chan struct{} // closed when the program has ended
-	err    error         // how it ended; valid once exited is closed
+	exited chan struct{} // closed when the program has ended; how stands in cmd.ProcessState
 }
 
 // start runs cmd until it ends by itself or is killed.
@@ -31,7 +30,7 @@ func start(cmd *exec.Cmd) (*process, error) {
 		err := cmd.Start()
 		started <- err
 		if err == nil {
-			p.err = cmd.Wait()
+			_ = cmd.Wait()
 			close(p.exited)
 		}
 	}()
@@ -49,8 +48,11 @@ func withRemedy(err error) error {
 	return err
 }
 
-// kill ends the program at once and returns when it is gone.
+// kill ends the program at once and returns when it is gone. One that was never started (nil) is gone.
 func (p *process) kill() {
+	if p == nil {
+		return
+	}
 	_ = p.cmd.Process.Kill() // fails only where it has ended already
 	<-p.exited
 }

@@ -74,8 +74,8 @@ func (vm *VM) Restore(ctx context.Context, name string) error {
 func (vm *VM) Kill() {
 	vm.qemu.kill()
 	vm.swtpm.kill()
-	vm.agent.conn.Close()
-	vm.monitor.conn.Close()
+	vm.agent.close()
+	vm.monitor.close()
 }
 
 // Console returns the end of what the kernel and the guest program have printed since the power came on.
@@ -91,7 +91,8 @@ func (vm *VM) Console() string {
 // explain ends a machine that does not answer, and adds to err what it has to say.
 func (vm *VM) explain(err error) error {
 	if errors.Is(err, io.EOF) {
-		<-vm.qemu.exited // by itself: how tells a crash of QEMU from one of the guest
+		// Not killed yet: the way it ends tells a crash of QEMU from one of the guest.
+		<-vm.qemu.exited
 	}
 	vm.Kill()
 	return fmt.Errorf("%w\nQEMU: %v %s\nswtpm: %v %s\nconsole: %s", err, vm.qemu.cmd.ProcessState, &vm.qemu.stderr,

@@ -48,7 +48,7 @@ func socketPair() (*os.File, *os.File, error) {
 func (w *wire) exchange(ctx context.Context, request any, isAnswer func(line []byte) bool) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	defer context.AfterFunc(ctx, func() { w.conn.Close() })()
+	defer context.AfterFunc(ctx, w.close)()
 	if err := w.send(request); err != nil {
 		return errOf(ctx, err)
 	}
@@ -60,6 +60,13 @@ func (w *wire) exchange(ctx context.Context, request any, isAnswer func(line []b
 		if isAnswer(line) {
 			return nil
 		}
+	}
+}
+
+// close ends the wire, if it ever began (nil if not). An exchange that is under way fails.
+func (w *wire) close() {
+	if w != nil {
+		_ = w.conn.Close() // fails only where it was closed before
 	}
 }
 

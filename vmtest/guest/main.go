@@ -3,8 +3,8 @@
 //
 // Both directions are lines of JSON:
 //
-//	→ {"id": "ABC", "task": "kernel", "arguments": {}}
-//	← {"id": "ABC", "result": {"release": "6.12.0", "vendor": "QEMU", "driver": "tpm_crb"}}
+//	→ {"id": "ABC", "task": "system", "arguments": {}}
+//	← {"id": "ABC", "result": {"release": "6.12.95+deb13-cloud-amd64", "vendor": "QEMU", "driver": "tpm_crb"}}
 //	← {"id": "ABC", "error": "what went wrong"}
 //
 // One task at a time. A line with the id "ready" is sent once, when the system is up.
