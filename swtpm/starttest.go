@@ -2,11 +2,11 @@ package swtpm
 
 // TB is the part of testing.TB that StartTest uses.
 type TB interface {
-	Helper()
-	TempDir() string
-	Cleanup(func())
-	Error(args ...any)
-	Fatal(args ...any)
+	Helper()           // marks the caller as a helper
+	TempDir() string   // is for the state
+	Cleanup(func())    // is for stopping it
+	Error(args ...any) // is for an end that failed
+	Fatal(args ...any) // is for a start that failed
 }
 
 // StartTest starts a new software TPM for the length of the test t. The test

@@ -9,6 +9,7 @@ import (
 
 // CounterConfig says which counter, and what is needed to define it.
 type CounterConfig struct {
+	// Device is the TPM that has the counter.
 	Device *Device
 	// Index is the NV index, FirstIndex to LastIndex; 0 is DefaultIndex.
 	Index uint32

@@ -32,7 +32,7 @@ type EKOptions struct {
 
 // EK is an endorsement key: what tells this TPM from all others.
 type EK struct {
-	Template    string
+	Template    string   // TemplateECC or TemplateRSA
 	PublicKey   []byte   // SubjectPublicKeyInfo in DER
 	Fingerprint [32]byte // SHA-256 of PublicKey
 	// Certificate is the maker's certificate of the key in DER, as it lies in

@@ -48,11 +48,12 @@ var (
 type CommandError struct {
 	Command string // as TPM 2.0 Part 3 spells it
 	Sent    bool   // false only if the TPM cannot have got the command
-	Err     error
+	Err     error  // what went wrong
 
 	changes bool // the command would have changed something that lasts
 }
 
+// Error names the command and says what is known of its outcome.
 func (e *CommandError) Error() string {
 	switch {
 	case !e.Sent:
@@ -74,10 +75,11 @@ func (e *CommandError) Is(target error) bool {
 
 // A WentBackError tells how far a counter went back.
 type WentBackError struct {
-	Index        uint32
+	Index        uint32 // the NV index
 	Before, Seen uint64 // the highest value read before, and the value read now
 }
 
+// Error names the index and both values.
 func (e *WentBackError) Error() string {
 	return fmt.Sprintf("%v: index 0x%08x shows %d after %d: the TPM's state was restored from an older copy",
 		ErrWentBack, e.Index, e.Seen, e.Before)

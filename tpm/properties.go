@@ -41,8 +41,10 @@ type Properties struct {
 	Counters, CountersMax uint32
 
 	// Clock is the time for which the TPM was powered since TPM2_Clear, in
-	// milliseconds; ResetCount and RestartCount count its restarts since then.
-	Clock                    uint64
+	// milliseconds.
+	Clock uint64
+	// ResetCount and RestartCount count the TPM's restarts since TPM2_Clear:
+	// those of power, and those out of suspend.
 	ResetCount, RestartCount uint32
 }
 

@@ -45,8 +45,8 @@ func (s State) String() string {
 
 // Status is what an operator wants to know before something is changed.
 type Status struct {
-	State       State
-	Index       uint32
+	State       State    // what stands there
+	Index       uint32   // the NV index that was looked at
 	Incarnation [32]byte // where the index has opmint's form
 	Value       uint64   // where it is Ready
 	Problem     error    // what is wrong: ErrAuthLost or ErrStranger; else nil
