@@ -17,7 +17,14 @@ import (
 // It ends within 7 minutes, and may be repeated after any error or crash. After
 // it, this Counter is of the incarnation that is there, new or old.
 func (c *Counter) Define(ctx context.Context) error {
-	if err := c.device.operate(ctx, longLimit, c.define); err != nil {
+	ctx, cancel := context.WithTimeout(ctx, longLimit)
+	defer cancel()
+	unlock, err := lockFolder(ctx, c.stateDir)
+	if err == nil {
+		defer unlock()
+		err = c.device.operate(ctx, longLimit, c.define)
+	}
+	if err != nil {
 		return fmt.Errorf("define counter 0x%08x: %w", uint32(c.handle), err)
 	}
 	return nil
