@@ -217,12 +217,12 @@ func TestOpenRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, test := range []struct{ addr, says string }{
-		{"", "want /dev/tpmrm0"},
-		{"tpmrm0", "want /dev/tpmrm0"},
-		{"unix:", "want /dev/tpmrm0"},
-		{"tcp:", "want /dev/tpmrm0"},
+		{"", "want auto, /dev/tpmrm0"},
+		{"tpmrm0", "want auto, /dev/tpmrm0"},
+		{"unix:", "want auto, /dev/tpmrm0"},
+		{"tcp:", "want auto, /dev/tpmrm0"},
 		{"tcp:localhost", "missing port"},
-		{"udp:localhost:1", "want /dev/tpmrm0"},
+		{"udp:localhost:1", "want auto, /dev/tpmrm0"},
 		{file, "a socket is written unix:"},
 		{"/dev/tpm-that-is-not-there", "firmware's setup"},
 	} {

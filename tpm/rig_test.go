@@ -222,8 +222,10 @@ func (c *chip) run(cmd []byte) ([]byte, error) {
 type simWire struct {
 	chip    *chip
 	managed bool
-	made    []uint32 // handles made on this connection
 	closed  func()
+
+	mu   sync.Mutex // a command that was given up runs beside close
+	made []uint32   // handles made on this connection
 }
 
 func (w *simWire) exchange(cmd []byte, _ time.Time) ([]byte, bool, error) {
@@ -231,11 +233,17 @@ func (w *simWire) exchange(cmd []byte, _ time.Time) ([]byte, bool, error) {
 	if err != nil {
 		return nil, true, err
 	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	cc := code(cmd)
 	if (cc == tpm2.TPMCCStartAuthSession || cc == tpm2.TPMCCCreatePrimary) && code(rsp) == 0 {
 		w.made = append(w.made, binary.BigEndian.Uint32(rsp[headerSize:]))
 	}
-	if ended := endedSession(cmd, rsp); ended != 0 {
+	ended := endedSession(cmd, rsp)
+	if cc == tpm2.TPMCCFlushContext && code(rsp) == 0 {
+		ended = binary.BigEndian.Uint32(cmd[headerSize:])
+	}
+	if ended != 0 {
 		w.made = slices.DeleteFunc(w.made, func(h uint32) bool { return h == ended })
 	}
 	return rsp, true, nil
@@ -262,6 +270,8 @@ func endedSession(cmd, rsp []byte) uint32 {
 }
 
 func (w *simWire) close() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	for _, h := range w.made {
 		if w.managed {
 			cmd := binary.BigEndian.AppendUint32([]byte{0x80, 0x01, 0, 0, 0, 14}, uint32(tpm2.TPMCCFlushContext))
