@@ -7,19 +7,25 @@ VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo unk
 build_flags := -trimpath -ldflags '-X main.version=$(VERSION)'
 tool        := go tool -modfile=tools.mod
 
-.PHONY: setup build test race fuzz bench lint install clean
+.PHONY: setup build test race test-vm fuzz bench lint install clean
 
-# What the tests need besides Go: a C compiler for the race detector.
+# What the tests need besides Go: a C compiler for the race detector and, with
+# OpenSSL's headers, for the reference TPM; a software TPM; a virtual machine.
 setup:
-	@packaging/need gcc libc6-dev
+	@packaging/need gcc libc6-dev libssl-dev swtpm
+	@vmtest/setup.sh
 
 build:
 	CGO_ENABLED=0 go build $(build_flags) -o bin/ ./cmd/...
 
-test: setup race
+test: setup race test-vm
 
 race:
 	go test -race ./...
+
+# On a real kernel with a virtual TPM, in QEMU.
+test-vm:
+	go test -tags vm -count=1 -timeout 10m ./vmtest/...
 
 # Every fuzz test in turn, for FUZZTIME each.
 fuzz:
@@ -36,11 +42,11 @@ bench:
 
 lint:
 	@test -z "$$(gofmt -l .)" || { gofmt -d .; exit 1; }
-	go vet ./...
-	GOOS=darwin go vet ./keygen
-	GOOS=windows go vet ./keygen
+	go vet -tags vm ./...
+	GOOS=darwin go vet ./keygen ./api
+	GOOS=windows go vet ./keygen ./api
 	go mod tidy -diff
-	$(tool) staticcheck ./...
+	$(tool) staticcheck -tags vm ./...
 	@packaging/govulncheck
 
 install: build
