@@ -45,14 +45,11 @@ func readAuth(dir string) ([]byte, error) {
 	return auth, nil
 }
 
-// drawAuth makes a new authorization value and stores it. Its last byte is not
-// zero: the TPM would cut it, and not all software agrees on that.
+// drawAuth makes a new authorization value and stores it.
 func drawAuth(dir string) ([]byte, error) {
 	auth := make([]byte, secretSize)
-	for auth[secretSize-1] == 0 {
-		if _, err := rand.Read(auth); err != nil {
-			return nil, err
-		}
+	if _, err := rand.Read(auth); err != nil {
+		return nil, err
 	}
 	return auth, writeSecret(dir, authFile, auth)
 }

@@ -25,10 +25,10 @@ func (c *Counter) Next(ctx context.Context) (uint64, error) {
 		if err != nil {
 			return err
 		}
-		for ; tries < maxTries; tries++ {
+		for tries < maxTries {
+			tries++
 			mine, err := c.try(l, idx)
 			if err != nil {
-				tries++
 				return err
 			}
 			if mine {

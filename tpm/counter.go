@@ -53,7 +53,8 @@ func NewCounter(cfg CounterConfig) (*Counter, error) {
 		cfg.Index = DefaultIndex
 	}
 	if cfg.Index < FirstIndex || cfg.Index > LastIndex {
-		return nil, fmt.Errorf("NV index 0x%08x is not in the owner's range, 0x%08x to 0x%08x", cfg.Index, FirstIndex, LastIndex)
+		return nil, fmt.Errorf("NV index 0x%08x is not in the owner's range, 0x%08x to 0x%08x",
+			cfg.Index, FirstIndex, LastIndex)
 	}
 	return &Counter{
 		device: cfg.Device, handle: tpm2.TPMHandle(cfg.Index), stateDir: cfg.StateDir, owner: cfg.OwnerAuth, ek: cfg.EK,

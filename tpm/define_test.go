@@ -3,7 +3,6 @@ package tpm
 import (
 	"context"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,77 +11,6 @@ import (
 
 	"github.com/google/go-tpm/tpm2"
 )
-
-// setAuth sets the authorization value of a hierarchy.
-func (r *rig) setAuth(hierarchy tpm2.TPMHandle, old, auth []byte) {
-	r.t.Helper()
-	must(r, tpm2.HierarchyChangeAuth{
-		AuthHandle: tpm2.AuthHandle{Handle: hierarchy, Auth: tpm2.PasswordAuth(old)},
-		NewAuth:    tpm2.TPM2BAuth{Buffer: auth},
-	})
-}
-
-// configured returns a Counter with the given authorizations.
-func (r *rig) configured(owner, endorsement []byte) *Counter {
-	r.t.Helper()
-	c, err := NewCounter(CounterConfig{
-		Device: r.device(), StateDir: r.t.TempDir(), OwnerAuth: owner, EK: EKOptions{Auth: endorsement},
-	})
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	return c
-}
-
-func TestHierarchyAuth(t *testing.T) {
-	owner, endorsement := []byte("owner\x00with a zero"), []byte("\x00endorsement\x00\x00")
-	eachTPM(t, func(t *testing.T, r *rig) {
-		r.setAuth(tpm2.TPMRHOwner, nil, owner)
-		r.setAuth(tpm2.TPMRHEndorsement, nil, endorsement)
-		for _, bad := range []struct {
-			owner, endorsement []byte
-			want               error
-			flag               string
-		}{
-			{nil, endorsement, ErrOwnerAuth, "--owner-auth-file"},
-			{[]byte("owner"), endorsement, ErrOwnerAuth, "--owner-auth-file"},
-			{owner, nil, ErrEndorsementAuth, "--endorsement-auth-file"},
-			{owner, []byte("wrong"), ErrEndorsementAuth, "--endorsement-auth-file"},
-		} {
-			c := r.configured(bad.owner, bad.endorsement)
-			if err := c.Define(t.Context()); !errors.Is(err, bad.want) || !strings.Contains(err.Error(), bad.flag) {
-				t.Errorf("define as %q, %q: %v, want %v", bad.owner, bad.endorsement, err, bad.want)
-			}
-			if status, err := c.Status(t.Context()); err != nil || status.State != Absent {
-				t.Errorf("status after a refused definition: %+v, %v", status, err)
-			}
-		}
-		var rec recorder
-		r.meddle(rec.hook)
-		c := r.configured(owner, endorsement)
-		if err := c.Define(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		r.next(c)
-		for name, secret := range map[string][]byte{"owner": owner, "endorsement": endorsement, "index": c.auth} {
-			if rec.saw(trimAuth(secret)) {
-				t.Errorf("the %s authorization was sent in the clear", name)
-			}
-		}
-		// Neither Next nor Undefine by others.
-		wrong := r.configured([]byte("wrong"), endorsement)
-		if err := wrong.Undefine(t.Context()); !errors.Is(err, ErrOwnerAuth) {
-			t.Errorf("undefine as another owner: %v", err)
-		}
-		r.next(c)
-		if err := c.Undefine(t.Context()); err != nil {
-			t.Error(err)
-		}
-		if p, err := r.dev.Properties(t.Context()); err != nil || !p.OwnerAuthSet || !p.EndorsementAuthSet || p.LockoutAuthSet || p.LockoutCounter != 0 {
-			t.Errorf("properties %+v, %v", p, err)
-		}
-	})
-}
 
 // TestSecretsAreStoredFirst looks at the state folder when TPM2_NV_DefineSpace
 // is about to be sent.
@@ -116,92 +44,6 @@ func TestSecretsAreStoredFirst(t *testing.T) {
 	if left := strings.Count(readFolder(t, dir), "="); left < 2 {
 		t.Errorf("%d files", left)
 	}
-}
-
-// TestCrashInDefine breaks off a definition at each of its commands, before it
-// takes effect and after it. The next start goes on.
-func TestCrashInDefine(t *testing.T) {
-	var steps []string
-	eachTPM(t, func(t *testing.T, r *rig) {
-		var rec recorder
-		r.meddle(rec.hook)
-		r.counter()
-		r.meddle(nil)
-		r.undefine()
-		steps = rec.take()
-		all := ledger{t: t}
-		for at := range steps {
-			for _, effect := range []bool{false, true} {
-				dir := t.TempDir()
-				crashed := r.newCounter(dir)
-				n, dead := -1, false
-				r.meddle(func(cc tpm2.TPMCC, cmd []byte, next exchange) ([]byte, bool, error) {
-					if cc != tpm2.TPMCCGetCapability {
-						n++
-					}
-					if dead || n == at {
-						if !dead && effect {
-							_, _, _ = next(cmd)
-						}
-						dead = true
-						return nil, true, io.EOF
-					}
-					return next(cmd)
-				})
-				if err := crashed.Define(context.Background()); err == nil {
-					t.Errorf("define that dies in command %d, %s: no error", at, steps[at])
-				}
-				r.meddle(nil)
-				c := r.newCounter(dir)
-				before, err := c.Status(t.Context())
-				if err != nil || before.Problem != nil {
-					t.Errorf("status after a crash in command %d, %s: %+v, %v", at, steps[at], before, err)
-				}
-				if err := c.Define(t.Context()); err != nil {
-					t.Errorf("define after a crash in command %d, %s: %v", at, steps[at], err)
-					continue
-				}
-				if before.State != Absent && before.Incarnation != c.pinned {
-					t.Errorf("the second start found another incarnation than it said")
-				}
-				all.add(r.next(c))
-				r.undefine()
-			}
-		}
-	})
-	if len(steps) < 8 {
-		t.Errorf("a definition takes only %v: this test shows nothing", steps)
-	}
-}
-
-// TestDefineHealsItself loses one answer of each command of a definition.
-func TestDefineHealsItself(t *testing.T) {
-	eachTPM(t, func(t *testing.T, r *rig) {
-		for _, effect := range []bool{false, true} {
-			for at := 0; ; at++ {
-				n := -1
-				r.meddle(func(cc tpm2.TPMCC, cmd []byte, next exchange) ([]byte, bool, error) {
-					if cc != tpm2.TPMCCGetCapability {
-						n++
-					}
-					if n != at || cc == tpm2.TPMCCGetCapability {
-						return next(cmd)
-					}
-					if effect {
-						_, _, _ = next(cmd)
-					}
-					return nil, true, io.EOF
-				})
-				c, _ := r.counter()
-				r.meddle(nil)
-				r.next(c)
-				r.undefine()
-				if n < at {
-					break
-				}
-			}
-		}
-	})
 }
 
 func TestUnfinishedIndex(t *testing.T) {

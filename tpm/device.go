@@ -24,7 +24,7 @@ type Device struct {
 }
 
 // errClosed is what a Device answers after Close.
-var errClosed = errors.New("the TPM was closed")
+var errClosed = errors.New("it was closed")
 
 // Open checks an address and returns the TPM there:
 //
@@ -88,7 +88,7 @@ func (d *Device) Close() error {
 // of it is bounded by limit, except that a command that changes the TPM is
 // waited for, once sent, for as long as answerLimit.
 func (d *Device) operate(ctx context.Context, limit time.Duration, f func(*link) error) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("%w: not done after %v", context.DeadlineExceeded, limit))
+	ctx, cancel := within(ctx, limit)
 	defer cancel()
 	err := d.once(ctx, f)
 	if !isLost(err) {
@@ -98,7 +98,12 @@ func (d *Device) operate(ctx context.Context, limit time.Duration, f func(*link)
 	if again == nil {
 		return nil
 	}
-	return fmt.Errorf("%w (TPM opened again after: %w)", again, err)
+	if isInconclusive(again) {
+		return fmt.Errorf("%w (TPM opened again after: %w)", again, err)
+	}
+	// The second time the TPM told where things stand, so that nothing is left
+	// unknown that was unknown before.
+	return fmt.Errorf("%w (TPM opened again after: %v)", again, err)
 }
 
 // once runs f on a connection of its own.
@@ -106,7 +111,8 @@ func (d *Device) once(ctx context.Context, f func(*link) error) error {
 	select {
 	case d.turn <- struct{}{}:
 	case <-ctx.Done():
-		return fmt.Errorf("%w: waiting for another operation on %s: %w", ErrBusy, d.addr, context.Cause(ctx))
+		return fmt.Errorf("%w: %w %s: another operation has not ended: %w",
+			ErrBusy, errUnreachable, d.addr, context.Cause(ctx))
 	}
 	w, err := d.connect(ctx)
 	if err != nil {

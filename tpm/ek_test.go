@@ -61,7 +61,8 @@ func TestEndorsementKey(t *testing.T) {
 		for name, template := range legacyTemplates() {
 			var want []byte
 			r.raw(func(l *link) {
-				h, key, err := legacy.CreatePrimary(&legacyWire{link: l}, legacy.HandleEndorsement, legacy.PCRSelection{}, "", "", template)
+				w := &legacyWire{link: l}
+				h, key, err := legacy.CreatePrimary(w, legacy.HandleEndorsement, legacy.PCRSelection{}, "", "", template)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -75,8 +76,11 @@ func TestEndorsementKey(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if ek.Template != name || !bytes.Equal(ek.PublicKey, want) || ek.Fingerprint != sha256.Sum256(want) || ek.Certificate != nil {
+				if ek.Template != name || !bytes.Equal(ek.PublicKey, want) || ek.Fingerprint != sha256.Sum256(want) {
 					t.Errorf("key %+v, want %s %x", ek, name, want)
+				}
+				if ek.Certificate != nil {
+					t.Errorf("certificate %x of a TPM that has none", ek.Certificate)
 				}
 			}
 		}
@@ -126,7 +130,9 @@ func TestNoECC(t *testing.T) {
 		if err := c.Undefine(t.Context()); err != nil {
 			t.Error(err)
 		}
-		for _, rc := range []tpm2.TPMRC{tpm2.TPMRCFailure, tpm2.TPMRCObjectMemory, tpm2.TPMRCHierarchy, tpm2.TPMRCLockout, tpm2.TPMRCBadAuth} {
+		for _, rc := range []tpm2.TPMRC{
+			tpm2.TPMRCFailure, tpm2.TPMRCObjectMemory, tpm2.TPMRCHierarchy, tpm2.TPMRCLockout, tpm2.TPMRCBadAuth,
+		} {
 			r.meddle(refuseECC(rc))
 			if ek, err := r.dev.EndorsementKey(t.Context(), EKOptions{}); !errors.Is(err, rc) {
 				t.Errorf("ECC that fails with %v: got the key %s (%v), which is another identity", rc, ek.Template, err)
@@ -154,7 +160,8 @@ func TestForeignKey(t *testing.T) {
 			return rsp, true, err
 		})
 		for _, template := range []string{TemplateECC, TemplateRSA} {
-			if _, err := r.dev.EndorsementKey(t.Context(), EKOptions{Template: template}); err == nil || !strings.Contains(err.Error(), template) {
+			_, err := r.dev.EndorsementKey(t.Context(), EKOptions{Template: template})
+			if err == nil || !strings.Contains(err.Error(), template) {
 				t.Errorf("another key for %s: %v", template, err)
 			}
 		}

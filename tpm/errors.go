@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"strings"
 
 	"github.com/google/go-tpm/tpm2"
 	"golang.org/x/sys/unix"
@@ -88,11 +87,21 @@ func (e *WentBackError) Error() string {
 // Is tells that e is ErrWentBack.
 func (e *WentBackError) Is(target error) bool { return target == ErrWentBack }
 
+// errUnreachable: there was no connection to the TPM.
+var errUnreachable = errors.New("open TPM")
+
 // isLost reports whether err comes from an answer that was lost or garbled, so
 // that a new connection may help.
 func isLost(err error) bool {
 	var lost *CommandError
 	return errors.As(err, &lost) && !errors.Is(err, context.Canceled)
+}
+
+// isInconclusive reports whether err says nothing about the state of the TPM.
+func isInconclusive(err error) bool {
+	var lost *CommandError
+	var rc tpm2.TPMRC
+	return errors.As(err, &lost) || errors.Is(err, errUnreachable) || errors.As(err, &rc) && isBusy(rc)
 }
 
 // commands names the commands that this package sends.
@@ -121,7 +130,7 @@ var advice = []struct {
 	text string
 }{
 	{tpm2.TPMRCFailure, "the TPM is in failure mode: power the machine off and on"},
-	{tpm2.TPMRCInitialize, "nobody has started the TPM: TPM2_Startup is the firmware's task, or that of `swtpm --flags startup-clear`"},
+	{tpm2.TPMRCInitialize, "nobody has sent TPM2_Startup: the firmware should have, or `swtpm --flags startup-clear`"},
 	{tpm2.TPMRCLockout, "too many wrong authorizations: wait, or reset the lockout with tpm2_dictionarylockout"},
 	{tpm2.TPMRCNVSpace, "no room for another index or counter: remove one that nobody needs with tpm2_nvundefine"},
 	{tpm2.TPMRCHierarchy, "the hierarchy is disabled: enable it in the firmware's setup"},
@@ -143,13 +152,14 @@ func refused(cc tpm2.TPMCC, rc tpm2.TPMRC) error {
 
 // cannotOpen wraps the error of opening a TPM.
 func cannotOpen(addr string, err error) error {
+	hint := ""
 	switch {
 	case errors.Is(err, fs.ErrPermission):
-		return fmt.Errorf("open TPM %s: %w (run as root, or as a member of the group tss)", addr, err)
-	case errors.Is(err, unix.EBUSY) && !strings.HasPrefix(addr, "/dev/tpmrm"):
-		return fmt.Errorf("open TPM %s: %w (another program has it; /dev/tpmrm0 can be shared)", addr, err)
-	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("open TPM %s: %w (is the TPM enabled in the firmware's setup, is the software TPM running?)", addr, err)
+		hint = " (run as root, or as a member of the group tss)"
+	case errors.Is(err, unix.EBUSY):
+		hint = " (another program has it; /dev/tpmrm0 can be shared)"
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, unix.ECONNREFUSED):
+		hint = " (is the TPM enabled in the firmware's setup, is the software TPM running?)"
 	}
-	return fmt.Errorf("open TPM %s: %w", addr, err)
+	return fmt.Errorf("%w %s: %w%s", errUnreachable, addr, err, hint)
 }

@@ -91,6 +91,11 @@ func (l *link) Send(cmd []byte) ([]byte, error) {
 	}
 }
 
+// within is context.WithTimeout with an error that says how long it was.
+func within(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, limit, fmt.Errorf("%w after %v", context.DeadlineExceeded, limit))
+}
+
 // isBusy reports whether the TPM has not executed the command and asks for it
 // to be sent again, unchanged (TPM 2.0 Part 2, 6.6.3).
 func isBusy(rc tpm2.TPMRC) bool {
@@ -115,7 +120,7 @@ func (l *link) exchange(cmd []byte) ([]byte, error) {
 	if l.last == tpm2.TPMCCCreatePrimary {
 		limit = keyLimit
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("%w: no answer after %v", context.DeadlineExceeded, limit))
+	ctx, cancel := within(ctx, limit)
 	defer cancel()
 	deadline, _ := ctx.Deadline()
 	done := make(chan reply, 1)

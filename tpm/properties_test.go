@@ -23,7 +23,8 @@ func TestProperties(t *testing.T) {
 		}
 		// What these two programs are known to say of themselves.
 		if r.soft != nil {
-			if p.Manufacturer != ibm || p.VendorString != "SW   TPM" || p.ClockUpdate != 0x1000 || p.SpecRevision != 164 || p.ResetCount == 0 {
+			if p.Manufacturer != ibm || p.VendorString != "SW   TPM" || p.ClockUpdate != 0x1000 ||
+				p.SpecRevision != 164 || p.ResetCount == 0 {
 				t.Errorf("swtpm 0.7.1 says %+v", p)
 			}
 		} else if p.Manufacturer != msft && p.Manufacturer != xcg || p.ClockUpdate != 0x1000 || p.VendorString != "xCG fTPM" {
@@ -89,7 +90,8 @@ func TestPropertiesInPieces(t *testing.T) {
 	want := Properties{
 		Manufacturer: 0x4E544300, VendorString: "NPCT75x\x00\x02\x00\x00;rls", Firmware: [2]uint32{0x00070002, 2},
 		SpecRevision: 138, ClockUpdate: 0x80000, CountersMax: 16, Counters: 3,
-		OwnerAuthSet: true, EndorsementAuthSet: true, LockoutAuthSet: true, InLockout: true, LockoutCounter: 5, MaxAuthFail: 5,
+		OwnerAuthSet: true, EndorsementAuthSet: true, LockoutAuthSet: true, InLockout: true,
+		LockoutCounter: 5, MaxAuthFail: 5,
 	}
 	r := referenceRig(t)
 	for _, most := range []int{1, 2, 100} {

@@ -111,7 +111,9 @@ func (s *session) sum(hash, newer, older []byte, attributes tpm2.TPMASession) []
 }
 
 // Authorize implements tpm2.Session.
-func (s *session) Authorize(cc tpm2.TPMCC, parms, addNonces []byte, names []tpm2.TPM2BName, _ int) (*tpm2.TPMSAuthCommand, error) {
+func (s *session) Authorize(
+	cc tpm2.TPMCC, parms, addNonces []byte, names []tpm2.TPM2BName, _ int,
+) (*tpm2.TPMSAuthCommand, error) {
 	if len(addNonces) > 0 {
 		return nil, errors.New("a session beside another one is not supported")
 	}
@@ -130,7 +132,9 @@ func (s *session) Authorize(cc tpm2.TPMCC, parms, addNonces []byte, names []tpm2
 }
 
 // Validate implements tpm2.Session.
-func (s *session) Validate(rc tpm2.TPMRC, cc tpm2.TPMCC, parms []byte, _ []tpm2.TPM2BName, _ int, auth *tpm2.TPMSAuthResponse) error {
+func (s *session) Validate(
+	rc tpm2.TPMRC, cc tpm2.TPMCC, parms []byte, _ []tpm2.TPM2BName, _ int, auth *tpm2.TPMSAuthResponse,
+) error {
 	h := sha256.New()
 	h.Write(binary.BigEndian.AppendUint32(nil, uint32(rc)))
 	h.Write(binary.BigEndian.AppendUint32(nil, uint32(cc)))

@@ -31,9 +31,9 @@ func (c *charDevice) exchange(cmd []byte, deadline time.Time) ([]byte, bool, err
 	defer c.mu.Unlock()
 	n, err := retryEINTR(func() (int, error) { return unix.Write(c.fd, cmd) })
 	if err != nil {
-		// EBUSY: the answer to the command before is still unread. Old kernels
-		// run the command within write, so any other error may come after it.
-		return nil, !errors.Is(err, unix.EBUSY), os.NewSyscallError("write", err)
+		// Kernels before 5.0 run the command within write: it may have come to
+		// the error after that.
+		return nil, true, os.NewSyscallError("write", err)
 	}
 	if n != len(cmd) {
 		return nil, true, io.ErrShortWrite

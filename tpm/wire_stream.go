@@ -33,7 +33,10 @@ func dial(ctx context.Context, network, addr string) (wire, error) {
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
-			return nil, fmt.Errorf("%w: %w", ErrBusy, err)
+			if errors.Is(err, unix.EAGAIN) {
+				err = fmt.Errorf("%w: %w", ErrBusy, err)
+			}
+			return nil, err
 		}
 	}
 }

@@ -1,0 +1,67 @@
+package tpm
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-tpm/tpm2"
+	"golang.org/x/sys/unix"
+)
+
+func TestClose(t *testing.T) {
+	d := on(script(answer(tpm2.TPMRCSuccess)))
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.operate(t.Context(), shortLimit, flushOne); !errors.Is(err, errClosed) {
+		t.Errorf("after Close: %v", err)
+	}
+	if d.String() != "scripted" {
+		t.Errorf("String: %q", d)
+	}
+}
+
+func TestOpenRefuses(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct{ addr, says string }{
+		{"", "want auto, /dev/tpmrm0"},
+		{"tpmrm0", "want auto, /dev/tpmrm0"},
+		{"unix:", "want auto, /dev/tpmrm0"},
+		{"tcp:", "want auto, /dev/tpmrm0"},
+		{"tcp:localhost", "missing port"},
+		{"udp:localhost:1", "want auto, /dev/tpmrm0"},
+		{file, "a socket is written unix:"},
+		{"/dev/tpm-that-is-not-there", "firmware's setup"},
+	} {
+		if _, err := Open(test.addr); err == nil || !strings.Contains(err.Error(), test.says) {
+			t.Errorf("Open(%q): %v, want %q", test.addr, err, test.says)
+		}
+	}
+	if _, err := Open("/dev/tpm-that-is-not-there"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a missing device: %v", err)
+	}
+}
+
+func TestOpenErrors(t *testing.T) {
+	for _, test := range []struct {
+		addr string
+		err  error
+		says string
+	}{
+		{"/dev/tpmrm0", unix.EACCES, "group tss"},
+		{"/dev/tpm0", unix.EBUSY, "/dev/tpmrm0 can be shared"},
+		{"/dev/tpmrm0", unix.ENOENT, "firmware's setup"},
+		{"/dev/tpmrm0", unix.EIO, "open TPM /dev/tpmrm0"},
+	} {
+		if err := cannotOpen(test.addr, test.err); !errors.Is(err, test.err) || !strings.Contains(err.Error(), test.says) {
+			t.Errorf("%s, %v: %q, want %q in it", test.addr, test.err, err, test.says)
+		}
+	}
+}

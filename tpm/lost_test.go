@@ -1,0 +1,94 @@
+package tpm
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-tpm/tpm2"
+)
+
+// TestKilledDuringIncrement loses power in a claim, before the increment took
+// effect and after it.
+func TestKilledDuringIncrement(t *testing.T) {
+	for name, effect := range map[string]bool{"before": false, "after": true} {
+		t.Run(name, func(t *testing.T) {
+			r := swtpmRig(t)
+			c, dir := r.counter()
+			all := ledger{t: t}
+			all.add(r.next(c))
+			for range 5 {
+				killed := false
+				r.meddle(func(cc tpm2.TPMCC, cmd []byte, next exchange) ([]byte, bool, error) {
+					if cc != tpm2.TPMCCNVIncrement || killed {
+						return next(cmd)
+					}
+					killed = true
+					if effect {
+						if rsp, _, err := next(cmd); err != nil || code(rsp) != 0 {
+							t.Errorf("the increment that was to take effect: %x %v", rsp, err)
+						}
+					}
+					if err := r.soft.Restart(); err != nil {
+						t.Error(err)
+					}
+					rsp, _, err := next(cmd) // on a dead connection
+					return rsp, true, err
+				})
+				before := all.values[len(all.values)-1]
+				all.add(r.next(c))
+				want := before + 1
+				if effect {
+					want++
+				}
+				if got := all.values[len(all.values)-1]; got != want {
+					t.Errorf("claimed %d after %d, want %d", got, before, want)
+				}
+			}
+			all.add(r.next(r.newCounter(dir)))
+		})
+	}
+}
+
+func TestDroppedConnections(t *testing.T) {
+	eachTPM(t, func(t *testing.T, r *rig) {
+		c, _ := r.counter()
+		all := ledger{t: t}
+		const drops = 100
+		for dropped := 0; dropped < drops; {
+			at := dropped / 2 % 4 // both connections of a claim die at the same command
+			n := 0
+			r.meddle(func(cc tpm2.TPMCC, cmd []byte, next exchange) ([]byte, bool, error) {
+				rsp, sent, err := next(cmd)
+				switch {
+				case cc == tpm2.TPMCCGetCapability:
+				case n == at:
+					n, dropped = 0, dropped+1
+					return nil, true, errDropped
+				default:
+					n++
+				}
+				return rsp, sent, err
+			})
+			all.claim(c, errDropped)
+		}
+		r.meddle(nil)
+		all.add(r.next(c))
+	})
+}
+
+var errDropped = errors.New("connection dropped")
+
+// TestLeftovers fills a TPM on a socket with what other clients left behind.
+func TestLeftovers(t *testing.T) {
+	eachTPM(t, func(t *testing.T, r *rig) {
+		c, _ := r.counter()
+		for range 100 {
+			r.raw(func(l *link) {
+				// Fails once the TPM is full, where nobody cleans up.
+				_, _ = startSession(l, nil, nil)
+				_, _ = loadEK(l, EKOptions{Template: TemplateECC})
+			})
+		}
+		r.next(c)
+	})
+}
