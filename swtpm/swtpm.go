@@ -89,9 +89,6 @@ func socketFolder() (string, error) {
 // It stays the same for the life of t.
 func (t *TPM) Addr() string { return "unix:" + t.socket }
 
-// Dir returns the state folder.
-func (t *TPM) Dir() string { return t.dir }
-
 // Restart kills the TPM if it runs and starts it again on the same state, as
 // after a loss of power.
 func (t *TPM) Restart() error {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 )
@@ -30,7 +31,8 @@ var errClosed = errors.New("it was closed")
 //
 //	auto              the machine's own TPM, as /dev/tpmrm0; ErrNoTPM if it has none
 //	/dev/tpmrm0       the kernel's resource manager: what a machine should use
-//	/dev/tpm0         the bare device, if nobody else uses it
+//	/dev/tpm0         the bare device, if nobody else uses it: what others left
+//	                  in the TPM's memory is flushed
 //	unix:PATH         a TPM that speaks plain TPM 2.0 commands on a Unix socket
 //	tcp:HOST:PORT     the same over TCP; for tests, it is not encrypted
 //
@@ -56,7 +58,7 @@ func Open(addr string) (*Device, error) {
 		if info.Mode()&os.ModeCharDevice == 0 {
 			return nil, fmt.Errorf("open TPM %s: not a device file; a socket is written unix:%s", addr, addr)
 		}
-		d.managed = true
+		d.managed = strings.HasPrefix(filepath.Base(addr), "tpmrm")
 		d.connect = func(context.Context) (wire, error) { return openCharDevice(addr) }
 	case network == "unix" && target != "":
 		d.connect = func(ctx context.Context) (wire, error) { return dial(ctx, network, target) }

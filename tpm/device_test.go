@@ -8,16 +8,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-tpm/tpm2"
 	"golang.org/x/sys/unix"
 )
 
 func TestClose(t *testing.T) {
-	d := on(script(answer(tpm2.TPMRCSuccess)))
+	d := on(script(clock))
 	if err := d.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.operate(t.Context(), shortLimit, flushOne); !errors.Is(err, errClosed) {
+	if err := d.operate(t.Context(), shortLimit, readOne); !errors.Is(err, errClosed) {
 		t.Errorf("after Close: %v", err)
 	}
 	if d.String() != "scripted" {
@@ -62,6 +61,20 @@ func TestOpenErrors(t *testing.T) {
 	} {
 		if err := cannotOpen(test.addr, test.err); !errors.Is(err, test.err) || !strings.Contains(err.Error(), test.says) {
 			t.Errorf("%s, %v: %q, want %q in it", test.addr, test.err, err, test.says)
+		}
+	}
+}
+
+// TestWhoCleansUp tells the kernel's resource manager from a bare device.
+func TestWhoCleansUp(t *testing.T) {
+	for name, managed := range map[string]bool{"tpmrm0": true, "tpmrm12": true, "tpm0": false} {
+		path := filepath.Join(t.TempDir(), name)
+		if err := os.Symlink(os.DevNull, path); err != nil {
+			t.Fatal(err)
+		}
+		d, err := Open(path)
+		if err != nil || d.managed != managed {
+			t.Errorf("%s: %+v, %v", name, d, err)
 		}
 	}
 }

@@ -29,7 +29,9 @@
 // part of each HMAC, and the HMAC's key is the auth value, which has never been
 // on the bus in the clear. So nobody between the processor and the TPM can
 // forge a number, play back an old answer, or put another index in its place.
-// The session needs no salt: a key of 256 random bits cannot be guessed.
+// The session needs no salt: a key of 256 random bits cannot be guessed. While
+// the index is defined the auth value is encrypted to the endorsement key; who
+// could pose as the TPM at that moment, with a key of his own, learns it.
 //
 // The fewest commands a claim can have:
 //
@@ -45,8 +47,8 @@
 // a dropped increment each time, and TPMs wear out by writes, so then it reads.
 // ReadPublic could be left out as well, since the HMAC fails on another index,
 // but a failed authorization can count towards the lockout of a stranger's
-// index. On a socket, where no resource manager cleans up, each connection
-// begins with two TPM2_GetCapability and flushes what others have left.
+// index. On a socket and on /dev/tpm0, where no resource manager cleans up, each
+// connection begins with two TPM2_GetCapability and flushes what others left.
 //
 // # When the TPM does not answer
 //

@@ -106,22 +106,14 @@ func isBusy(rc tpm2.TPMRC) bool {
 // connection is not used again: an answer could come late and be taken for
 // that of the next command.
 func (l *link) exchange(cmd []byte) ([]byte, error) {
-	if l.lost == nil && l.ctx.Err() != nil {
-		l.lost = context.Cause(l.ctx)
-	}
+	ctx, cancel := l.patience()
+	defer cancel()
 	if l.lost != nil {
 		return nil, l.failed(false, l.lost)
 	}
-	ctx, limit := l.ctx, answerLimit
-	if changes(l.last) {
-		// Nobody would know what it did.
-		ctx = context.WithoutCancel(ctx)
+	if ctx.Err() != nil {
+		return nil, l.failed(false, context.Cause(ctx))
 	}
-	if l.last == tpm2.TPMCCCreatePrimary {
-		limit = keyLimit
-	}
-	ctx, cancel := within(ctx, limit)
-	defer cancel()
 	deadline, _ := ctx.Deadline()
 	done := make(chan reply, 1)
 	go func() {
@@ -142,6 +134,22 @@ func (l *link) exchange(cmd []byte) ([]byte, error) {
 		l.pending, l.lost = done, context.Cause(ctx)
 		return nil, l.failed(true, l.lost)
 	}
+}
+
+// patience says how long the answer to the command sent last is waited for.
+func (l *link) patience() (context.Context, context.CancelFunc) {
+	ctx, limit := l.ctx, answerLimit
+	switch {
+	case l.last == tpm2.TPMCCCreatePrimary:
+		limit = keyLimit
+	case l.last == tpm2.TPMCCFlushContext:
+		// We clean up behind us, also when nobody waits any more.
+		ctx = context.WithoutCancel(ctx)
+	case changes(l.last) && ctx.Err() == nil:
+		// Once it is sent: else nobody would know what it did.
+		ctx = context.WithoutCancel(ctx)
+	}
+	return within(ctx, limit)
 }
 
 // failed makes the error for the command sent last.

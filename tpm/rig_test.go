@@ -141,7 +141,8 @@ func (r *rig) checkEmpty() {
 	}
 	r.raw(func(l *link) {
 		for kind, name := range map[tpm2.TPMHT]string{
-			tpm2.TPMHTTransient: "objects", tpm2.TPMHTHMACSession: "loaded sessions", tpm2.TPMHTPolicySession: "saved sessions",
+			tpm2.TPMHTTransient: "objects", tpm2.TPMHTPersistent: "persistent objects",
+			tpm2.TPMHTHMACSession: "loaded sessions", tpm2.TPMHTPolicySession: "saved sessions",
 		} {
 			if left, err := l.handles(kind); err != nil || len(left) > 0 {
 				r.t.Errorf("%s left in the TPM: %x %v", name, left, err)

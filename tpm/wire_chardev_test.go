@@ -103,7 +103,7 @@ func TestCharDeviceFails(t *testing.T) {
 		}()
 		l := &link{ctx: t.Context(), wire: dev}
 		var failed *CommandError
-		if err := flushOne(l); !errors.As(err, &failed) || !failed.Sent {
+		if err := readOne(l); !errors.As(err, &failed) || !failed.Sent {
 			t.Errorf("an answer of no bytes: %v", err)
 		}
 	})
