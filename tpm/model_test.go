@@ -16,10 +16,12 @@ const (
 	nothing = iota
 	lostBefore
 	lostAfter
-	refusedOnce
+	refusedBefore
+	refusedAfter
 	busyOnce
 	otherBefore
 	otherAfter
+	otherAfterAndLost
 	happenings
 )
 
@@ -37,7 +39,10 @@ func mishaps(t testing.TB, plan []int, dir string, owned func(uint64)) hook {
 		case lostAfter:
 			_, _, _ = next(cmd)
 			return nil, true, io.EOF
-		case refusedOnce:
+		case refusedBefore:
+			return answer(tpm2.TPMRCMemory), true, nil
+		case refusedAfter:
+			_, _, _ = next(cmd)
 			return answer(tpm2.TPMRCMemory), true, nil
 		case busyOnce:
 			return answer(tpm2.TPMRCRetry), true, nil
@@ -47,6 +52,10 @@ func mishaps(t testing.TB, plan []int, dir string, owned func(uint64)) hook {
 			rsp, sent, err := next(cmd)
 			owned(otherHand(t, dir, next))
 			return rsp, sent, err
+		case otherAfterAndLost:
+			_, _, _ = next(cmd)
+			owned(otherHand(t, dir, next))
+			return nil, true, io.EOF
 		}
 		return next(cmd)
 	}
