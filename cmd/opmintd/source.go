@@ -1,0 +1,76 @@
+package main
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/opmint/opmint/api"
+	"github.com/opmint/opmint/keygen"
+)
+
+// source is what the server knows of the daemon.
+type source struct {
+	claimer
+	claims *claims
+	minter *keygen.Minter
+	state  *state
+	// renewing has room for one: who renews.
+	renewing chan struct{}
+}
+
+// Identity returns under which identity and epoch names are minted now.
+func (s *source) Identity(ctx context.Context) (*api.Identity, error) {
+	id, epoch, err := s.minter.Epoch()
+	if err != nil {
+		return nil, err
+	}
+	c, ok := s.claims.find(id, epoch)
+	if !ok {
+		return nil, fmt.Errorf("epoch %d of %s is not known any more", epoch, id)
+	}
+	told := &api.Identity{
+		Class:         keygen.ClassH,
+		Assumed:       true,
+		Identity:      id,
+		EKFingerprint: "sha256:" + hex.EncodeToString(c.origin.ek[:]),
+		Incarnation:   hex.EncodeToString(c.origin.incarnation[:]),
+		Minter:        hex.EncodeToString(c.origin.minter[:]),
+		Epoch:         epoch,
+	}
+	if value, err := s.claims.look(ctx); err == nil {
+		told.Counter = &value
+	}
+	return told, nil
+}
+
+// Renew draws a new minter and claims an epoch under the identity that it makes.
+// The minter is on the disk before it is used; if the daemon dies in between, its
+// next start has the new identity.
+func (s *source) Renew(ctx context.Context) error {
+	select {
+	case s.renewing <- struct{}{}:
+		defer func() { <-s.renewing }()
+	case <-ctx.Done():
+		return fmt.Errorf("wait for another renewal: %w", ctx.Err())
+	}
+	before := s.claims.current()
+	after := before
+	after.minter = drawMinter()
+	if err := s.state.keepMinter(after.minter); err != nil {
+		return errors.Join(err, s.state.keepMinter(before.minter))
+	}
+	err := s.minter.Renew(context.WithValue(ctx, originKey{}, after), after.identity())
+	if err != nil {
+		return errors.Join(err, s.state.keepMinter(before.minter))
+	}
+	return nil
+}
+
+// Claimed returns when an epoch was claimed for an identity.
+func (s *source) Claimed(id keygen.Identity, epoch uint64) (time.Time, bool) {
+	c, ok := s.claims.find(id, epoch)
+	return c.at, ok
+}
