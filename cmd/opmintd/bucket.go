@@ -9,74 +9,65 @@ import (
 	"github.com/opmint/opmint/api"
 )
 
-// The bucket holds so many claims, and fills by one each interval.
+// What the bucket holds, in claims, and how long it takes to fill by one.
 const (
 	bucketSize     = 4
 	bucketInterval = 15 * time.Minute
 )
 
-// A bucket bounds how often epochs are claimed, since a TPM survives some 500,000
-// writes and clients must not wear it out. The first claim, that of the daemon's
-// start, is free.
+// A bucket is a counter with a bound on how often epochs are claimed: a TPM
+// survives some 500,000 writes, and no client shall be able to wear it out. The
+// first claim is that of the daemon's start and is not drawn from the bucket.
 type bucket struct {
-	claimer
-	now func() time.Time
+	counter counter
+	now     func() time.Time
 
-	mu      sync.Mutex
-	started bool
-	full    time.Time // when the bucket is full again
+	started bool // the first claim was made; used by Next only
+
+	mu   sync.Mutex
+	full time.Time // when the bucket is full again
 }
 
-// Next claims an epoch, or is [api.ErrOverloaded] while the bucket is empty.
+// Next claims an epoch. With an empty bucket it is [api.ErrOverloaded], and says
+// when to come again.
 func (b *bucket) Next(ctx context.Context) (uint64, error) {
-	// A TPM that has gone is noticed first, so that tries do not empty the bucket.
-	if b.started {
-		if err := b.claimer.CanClaim(ctx); err != nil {
-			return 0, err
-		}
-		if err := b.draw(); err != nil {
-			return 0, err
-		}
+	if !b.started {
+		b.started = true
+		return b.counter.Next(ctx)
 	}
-	b.started = true
-	return b.claimer.Next(ctx)
+	// A TPM that does not answer is noticed here and draws nothing. A claim that
+	// fails later has been drawn for good: it may have been a write.
+	if err := b.counter.CanClaim(ctx); err != nil {
+		return 0, err
+	}
+	if err := b.draw(1); err != nil {
+		return 0, err
+	}
+	return b.counter.Next(ctx)
 }
 
-// CanClaim says why an epoch cannot be claimed now.
+// CanClaim says why Next would fail now.
 func (b *bucket) CanClaim(ctx context.Context) error {
-	b.mu.Lock()
-	err := b.empty(b.now())
-	b.mu.Unlock()
-	if err != nil {
+	if err := b.draw(0); err != nil {
 		return err
 	}
-	return b.claimer.CanClaim(ctx)
+	return b.counter.CanClaim(ctx)
 }
 
-// draw takes a claim out of the bucket. Whether the claim then succeeds does not
-// matter: it may have cost a write all the same.
-func (b *bucket) draw() error {
+// draw takes n claims, 0 or 1, out of a bucket that is not empty.
+func (b *bucket) draw(n time.Duration) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := b.now()
-	if err := b.empty(now); err != nil {
-		return err
-	}
 	if b.full.Before(now) {
 		b.full = now
 	}
-	b.full = b.full.Add(bucketInterval)
-	return nil
-}
-
-// empty returns nil if there is a claim in the bucket.
-func (b *bucket) empty(now time.Time) error {
-	wait := b.full.Add(-(bucketSize - 1) * bucketInterval).Sub(now)
-	if wait <= 0 {
-		return nil
+	if wait := b.full.Sub(now) - (bucketSize-1)*bucketInterval; wait > 0 {
+		p := api.NewProblem(api.ErrOverloaded)
+		p.RetryAfter = wait
+		return fmt.Errorf("%w: each epoch is a write, which wears the TPM, and lately %d were claimed; the next can be in %v",
+			p, bucketSize, wait.Round(time.Second))
 	}
-	p := api.NewProblem(api.ErrOverloaded)
-	p.RetryAfter = wait
-	return fmt.Errorf("%w: %d epochs were claimed in a short time, and each wears the TPM: the next can be in %v",
-		p, bucketSize, wait.Round(time.Second))
+	b.full = b.full.Add(n * bucketInterval)
+	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -13,58 +14,61 @@ import (
 )
 
 const (
-	// claimTime bounds a claim, to less than the time for which the server holds
-	// an answer open.
+	// claimTime bounds a claim, to less than the server's time for an answer.
 	claimTime = 15 * time.Second
-	// lookTime bounds a look at the counter.
-	lookTime = 5 * time.Second
-	// busyTime is after what time it is worth asking a busy TPM again.
+	// busyTime is when to ask a busy TPM again.
 	busyTime = 5 * time.Second
 	// maxClaims bounds how many claims are remembered.
 	maxClaims = 4096
 )
 
-// A claimer is a keygen.Counter that can say beforehand that it would fail.
-type claimer interface {
+// A counter is a [keygen.Counter] that can say beforehand whether it would fail.
+type counter interface {
 	keygen.Counter
-	// CanClaim says why Next would fail now; nil if it would not, as far as one
-	// can see. It looks, and uses up nothing.
+
+	// CanClaim says why Next would fail now, as far as that can be seen; nil if
+	// it would not. It uses up nothing. It may be called by many goroutines, also
+	// while Next is running.
 	CanClaim(ctx context.Context) error
 }
 
-// A claim is an epoch and whose it is.
+// claim is an epoch that was claimed.
 type claim struct {
-	origin origin
+	origin origin // whose it is
 	epoch  uint64
 	at     time.Time
 }
 
-// claims is the TPM's counter as the daemon claims it, and what it has claimed.
+// claims is the TPM's counter, and what was claimed from it.
 type claims struct {
 	counter *tpm.Counter
+	reader  reader
 	log     *slog.Logger
-	now     func() time.Time
-	// fail ends the daemon. It is called with errors that are unreliable.
-	fail func(error)
+	fail    func(error) // ends the daemon, for an error that is unreliable
 
 	mu   sync.Mutex
-	last origin  // for whom was claimed last
-	list []claim // oldest first, at most maxClaims
+	last origin  // for whom an epoch is claimed, unless Next is told
+	list []claim // the last maxClaims, oldest first
 }
 
-// originKey is the key in a context of for whom an epoch is claimed, where that is
-// not the one it was claimed for last.
+// newClaims returns the claims of a daemon that has made none yet.
+func newClaims(c *tpm.Counter, o origin, log *slog.Logger, fail func(error)) *claims {
+	return &claims{counter: c, reader: reader{counter: c.Read}, log: log, fail: fail, last: o}
+}
+
+// originKey is the key of a context's value that tells Next for whom it claims
+// from now on. The minter, which passes the context on, knows identities only.
 type originKey struct{}
 
-// Next claims an epoch. Once it has begun it does not end with ctx: a client that
-// goes away would burn the number.
+// Next claims an epoch. A claim that has begun does not end with ctx, but within
+// claimTime: otherwise each client that goes away could burn a number.
 func (c *claims) Next(ctx context.Context) (uint64, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, fmt.Errorf("claim an epoch: %w", err)
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), claimTime)
+	claiming, cancel := context.WithTimeout(context.WithoutCancel(ctx), claimTime)
 	defer cancel()
-	epoch, err := c.counter.Next(ctx)
+	epoch, err := c.counter.Next(claiming)
 	if err != nil {
 		c.log.Error("claimed no epoch", "error", err)
 		return 0, c.judge(err)
@@ -81,10 +85,8 @@ func (c *claims) note(ctx context.Context, epoch uint64) origin {
 	if o, ok := ctx.Value(originKey{}).(origin); ok {
 		c.last = o
 	}
-	if len(c.list) == maxClaims {
-		c.list = append(c.list[:0], c.list[1:]...)
-	}
-	c.list = append(c.list, claim{c.last, epoch, c.now()})
+	forget := max(0, len(c.list)+1-maxClaims)
+	c.list = append(c.list[forget:], claim{c.last, epoch, time.Now()})
 	return c.last
 }
 
@@ -92,44 +94,12 @@ func (c *claims) note(ctx context.Context, epoch uint64) origin {
 func (c *claims) find(id keygen.Identity, epoch uint64) (claim, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for i := len(c.list) - 1; i >= 0; i-- {
-		if c.list[i].epoch == epoch {
-			return c.list[i], c.list[i].origin.identity() == id
+	for _, made := range slices.Backward(c.list) {
+		if made.epoch == epoch {
+			return made, made.origin.identity() == id
 		}
 	}
 	return claim{}, false
-}
-
-// CanClaim says why Next would fail now.
-func (c *claims) CanClaim(ctx context.Context) error {
-	_, err := c.look(ctx)
-	return err
-}
-
-// look reads the counter.
-func (c *claims) look(ctx context.Context) (uint64, error) {
-	ctx, cancel := context.WithTimeout(ctx, lookTime)
-	defer cancel()
-	value, err := c.counter.Read(ctx)
-	if err != nil {
-		return 0, c.judge(err)
-	}
-	return value, nil
-}
-
-// judge ends the daemon if err says that the counter cannot be relied on, and
-// tells clients when to come again if that may help.
-func (c *claims) judge(err error) error {
-	if unreliable(err) {
-		c.fail(err)
-		return err
-	}
-	if !tpm.Temporary(err) {
-		return err
-	}
-	p := api.NewProblem(api.ErrUnavailable)
-	p.RetryAfter = busyTime
-	return fmt.Errorf("%w: %w", p, err)
 }
 
 // current returns for whom an epoch was claimed last.
@@ -137,4 +107,33 @@ func (c *claims) current() origin {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.last
+}
+
+// CanClaim says why Next would fail now.
+func (c *claims) CanClaim(ctx context.Context) error {
+	_, err := c.read(ctx)
+	return err
+}
+
+// read returns the counter's value.
+func (c *claims) read(ctx context.Context) (uint64, error) {
+	value, err := c.reader.read(ctx)
+	if err != nil {
+		return 0, c.judge(err)
+	}
+	return value, nil
+}
+
+// judge ends the daemon if err says that the counter is unreliable. Otherwise it
+// adds when to come again, if that may help.
+func (c *claims) judge(err error) error {
+	switch {
+	case unreliable(err):
+		c.fail(err)
+	case tpm.Temporary(err):
+		p := api.NewProblem(api.ErrUnavailable)
+		p.RetryAfter = busyTime
+		return fmt.Errorf("%w: %w", p, err)
+	}
+	return err
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"runtime/debug"
 	"time"
 
 	"github.com/opmint/opmint/api/server"
@@ -12,91 +13,103 @@ import (
 	"github.com/opmint/opmint/tpm"
 )
 
-// serve starts the daemon and runs it until ctx is done. All that can refuse the
-// start comes before the claim; who connects meanwhile waits.
-func (o *options) serve(ctx context.Context, log *slog.Logger) error {
-	if err := o.refusal(); err != nil {
+// daemon is what a start has made sure of before it asks the TPM.
+type daemon struct {
+	*options
+	log      *slog.Logger
+	class    keygen.Class
+	state    *state
+	minter   minter
+	listener *server.Listener
+}
+
+// runDaemon starts a daemon and returns when it has ended: nil after a signal,
+// which ends ctx.
+func runDaemon(ctx context.Context, o *options, log *slog.Logger) error {
+	d := daemon{options: o, log: log}
+	var err error
+	if d.class, err = o.class(); err != nil {
 		return err
 	}
-	cfg, err := o.counterConfig()
-	if err != nil {
-		return err
-	}
-	defer cfg.Device.Close()
 	socket, dir, err := o.places()
 	if err != nil {
 		return err
 	}
-	cfg.StateDir = dir
-	s, err := openState(dir)
+	cfg, err := o.counter(dir)
 	if err != nil {
 		return err
 	}
-	defer s.close()
-	minter, err := s.minter()
+	if d.state, err = openState(dir); err != nil {
+		return err
+	}
+	defer d.state.close()
+	if d.minter, err = d.state.minter(); err != nil {
+		return err
+	}
+	if d.listener, err = server.Listen(socket); err != nil {
+		return err
+	}
+	defer d.listener.Close()
+	// Waits for a claim, if one is under way.
+	defer cfg.Device.Close()
+	err = d.run(ctx, cfg)
+	if signalled := ctx.Err() != nil; signalled && !unreliable(err) {
+		log.Info("stopped", "reason", context.Cause(ctx))
+		return nil
+	}
+	return err
+}
+
+// run claims an epoch, as the last step of the start, and serves names. Whoever
+// has connected in the meantime has waited.
+func (d *daemon) run(ctx context.Context, cfg tpm.CounterConfig) error {
+	counter, o, err := openCounter(ctx, cfg, d.state)
 	if err != nil {
 		return err
 	}
-	listener, err := server.Listen(socket)
-	if err != nil {
-		return err
-	}
-	defer listener.Close()
-	counter, origin, err := openCounter(ctx, cfg, s)
-	if err != nil {
-		return err
-	}
-	origin.minter = minter
+	o.minter = d.minter
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	c := &claims{counter: counter, log: log, now: time.Now, fail: fail, last: origin}
-	src, err := o.open(ctx, c, s)
+	src, err := d.claim(ctx, newClaims(counter, o, d.log, fail))
 	if err != nil {
 		return err
 	}
-	log.Info("started", "version", thisVersion(), "socket", socket, "state", dir, "tpm", cfg.Device,
-		"nv_index", &o.nvIndex, "class", keygen.ClassH, "assumed", true, "identity", origin.identity())
+	d.log.Info("started", "version", thisVersion(), "socket", d.listener.Addr().String(), "state", d.state.dir,
+		"tpm", cfg.Device.String(), "nv_index", d.nvIndex.String(),
+		"class", d.class, "assumed", src.assumed, "identity", o.identity())
+	tuneMemory()
 	srv := server.New(server.Config{
-		Minter: src.minter, Source: src, Version: thisVersion(), Log: log,
-		NamesPerEpoch: uint64(o.namesPerEpoch), UID: uint32(os.Geteuid()),
+		Minter: src.minter, Source: src, Version: thisVersion(), Log: d.log,
+		NamesPerEpoch: uint64(d.namesPerEpoch), UID: uint32(os.Geteuid()),
 	})
-	if err := srv.Serve(ctx, listener); err != nil {
+	if err := srv.Serve(ctx, d.listener); err != nil {
 		return err
 	}
 	if cause := context.Cause(ctx); unreliable(cause) {
-		return fmt.Errorf("minting was stopped: %w", cause)
+		return fmt.Errorf("no more names until another start has read the counter: %w", cause)
 	}
-	log.Info("stopped")
 	return nil
 }
 
-// open claims the epoch of the start.
-func (o *options) open(ctx context.Context, c *claims, s *state) (*source, error) {
-	src := &source{claimer: c, claims: c, state: s, renewing: make(chan struct{}, 1)}
-	if o.namesPerEpoch == 0 {
-		src.claimer = &bucket{claimer: c, now: time.Now}
+// claim claims the epoch of the start.
+func (d *daemon) claim(ctx context.Context, c *claims) (*source, error) {
+	src := &source{
+		class: d.class, assumed: d.assume.value != "",
+		counter: c, claims: c, state: d.state, renewing: make(chan struct{}, 1),
+	}
+	if d.namesPerEpoch == 0 {
+		src.counter = &bucket{counter: c, now: time.Now}
 	}
 	var err error
 	src.minter, err = keygen.NewMinter(ctx, keygen.MinterConfig{
-		Class: keygen.ClassH, Identity: c.last.identity(), Counter: src.claimer, NamesPerEpoch: uint64(o.namesPerEpoch),
+		Class: d.class, Identity: c.last.identity(), Counter: src.counter, NamesPerEpoch: uint64(d.namesPerEpoch),
 	})
 	return src, err
 }
 
-// counterConfig returns which counter to use, but for the state folder. It opens
-// the TPM, to be closed by the caller, and asks it nothing yet.
-func (o *options) counterConfig() (cfg tpm.CounterConfig, err error) {
-	cfg.Index = uint32(o.nvIndex)
-	if o.ownerFile != "" {
-		if cfg.OwnerAuth, err = tpm.ReadAuthValue(string(o.ownerFile)); err != nil {
-			return cfg, err
-		}
+// tuneMemory lets the heap grow further between collections.
+func tuneMemory() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(200)
 	}
-	if o.endorsementFile != "" {
-		if cfg.EK.Auth, err = tpm.ReadAuthValue(string(o.endorsementFile)); err != nil {
-			return cfg, err
-		}
-	}
-	cfg.Device, err = tpm.Open(o.tpm)
-	return cfg, err
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/opmint/opmint/api/server"
 	"github.com/opmint/opmint/tpm"
@@ -19,17 +20,24 @@ const (
 // errRefused says that the daemon will not mint as it was asked to.
 var errRefused = errors.New("refused")
 
+// usageError is a command line that the program does not understand.
+type usageError struct{ err error }
+
+func (e *usageError) Error() string { return e.err.Error() }
+
+func (e *usageError) Unwrap() error { return e.err }
+
 // exitCode maps an error to an exit code.
 func exitCode(err error) int {
 	_, misused := errors.AsType[*usageError](err)
 	switch {
 	case err == nil:
 		return exitDone
-	case misused, errors.Is(err, tpm.ErrAddress):
+	case misused:
 		return exitUsage
 	case unreliable(err):
 		return exitError
-	case isOneOf(err, errRefused, tpm.ErrStranger, tpm.ErrAuthLost, tpm.ErrOwnerAuth, tpm.ErrEndorsementAuth):
+	case is(err, errRefused, tpm.ErrStranger, tpm.ErrAuthLost, tpm.ErrOwnerAuth, tpm.ErrEndorsementAuth):
 		return exitRefused
 	case errors.Is(err, server.ErrLocked), tpm.Temporary(err):
 		return exitTryAgain
@@ -38,17 +46,13 @@ func exitCode(err error) int {
 }
 
 // unreliable reports whether err says that the counter is not, or may not be,
-// what the daemon takes it for: then no name may be minted from it until a new
+// what the daemon takes it for: no epoch may be claimed from it until another
 // start has read what is there.
 func unreliable(err error) bool {
-	return isOneOf(err, tpm.ErrOutcomeUnknown, tpm.ErrWentBack, tpm.ErrRedefined)
+	return is(err, tpm.ErrOutcomeUnknown, tpm.ErrWentBack, tpm.ErrRedefined)
 }
 
-func isOneOf(err error, targets ...error) bool {
-	for _, target := range targets {
-		if errors.Is(err, target) {
-			return true
-		}
-	}
-	return false
+// is reports whether err is any of the targets.
+func is(err error, targets ...error) bool {
+	return slices.ContainsFunc(targets, func(target error) bool { return errors.Is(err, target) })
 }

@@ -4,26 +4,25 @@
 //
 //	flags → state folder → socket → TPM → claim → names
 //
-// A start claims one epoch, as its last step: each write wears the TPM a little,
-// so whatever can refuse the start does so before. Under that epoch 2^40 names
-// are minted at memory speed. When the daemon ends, however it ends, the rest of
-// the epoch is lost and nothing else is; the next start claims another.
+// A start claims one epoch, as its last step: each claim is a write, and a TPM
+// survives some 500,000, so whatever can refuse the start does so before. Under
+// that epoch 2^40 names are minted at memory speed. However the daemon ends, the
+// rest of its epoch is lost and nothing else is; the next start claims another.
 //
-// The daemon goes on in its open epoch when the TPM does not answer any more, and
-// GET /v1/readyz says so. It stops minting and ends if what the TPM says cannot
-// be relied on: the outcome of a claim that stays unknown, a counter that went
-// back or was defined anew. Its next start reads the truth.
+// When the TPM does not answer any more, the daemon goes on in its open epoch, and
+// GET /v1/readyz says so. It stops minting and ends when the counter cannot be
+// relied on: what a claim did is not known, even on a second connection; the
+// counter went back; it was defined anew. The next start reads the truth.
 //
-// SIGTERM and SIGINT end it in order: requests under way are answered. Programs
-// can rely on the exit codes:
+// SIGTERM and SIGINT end it in order: requests under way are answered. Standard
+// error has the log. Programs can rely on the exit codes:
 //
 //	0   stopped by a signal
 //	1   error
 //	2   usage
-//	3   refused: class not given, an NV index that is not opmint's, a secret that
-//	    is lost, a wrong authorization
-//	75  busy or unknown: another daemon has the state folder or the socket, or the
-//	    TPM is busy
+//	3   refused: no class to mint in; an NV index that is not opmint's; its secret
+//	    lost; a wrong authorization for the TPM
+//	75  try again: another daemon has the state folder or the socket, the TPM is busy
 package main
 
 import (
@@ -33,17 +32,13 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"syscall"
 )
 
 func main() {
 	syscall.Umask(0o077)
-	// Whoever reads the log may go away; names are still needed.
+	// Whoever reads the log may go away; the names are still needed.
 	signal.Ignore(syscall.SIGPIPE)
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(200)
-	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	// A second signal ends the process at once.
 	context.AfterFunc(ctx, stop)
@@ -52,22 +47,22 @@ func main() {
 
 // run executes the command line args and returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	var o options
-	log := slog.New(slog.NewTextHandler(stderr, nil))
-	cmd := newCommand(&o, func(ctx context.Context) error {
+	log := slog.New(slog.DiscardHandler)
+	cmd := newCommand(func(ctx context.Context, o *options) error {
 		log = o.logger(stderr)
-		return o.serve(ctx, log)
+		return runDaemon(ctx, o, log)
 	})
 	cmd.SetArgs(args)
 	cmd.SetOut(stdout)
 	cmd.SetErr(stderr)
 	err := cmd.ExecuteContext(ctx)
 	code := exitCode(err)
-	switch {
-	case code == exitUsage:
+	switch code {
+	case exitDone:
+	case exitUsage:
 		fmt.Fprintf(stderr, "opmintd: %v; see 'opmintd --help'\n", err)
-	case err != nil:
-		log.Error("ended", "error", err, "exit", code)
+	default:
+		log.Error("ended", "error", err, "exit_code", code)
 	}
 	return code
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opmint/opmint/api"
+	"github.com/opmint/opmint/keygen"
 	"github.com/opmint/opmint/tpm"
 )
 
@@ -20,23 +21,24 @@ var version string
 
 // options is what the command line says.
 type options struct {
-	socket, state              path // empty: the default
-	tpm                        string
+	socket, state              path   // empty: the default
+	tpm                        string // as tpm.Open takes it
 	assume                     choice
 	nvIndex                    index
-	ownerFile, endorsementFile path
-	namesPerEpoch              count // 0: all that an epoch has
+	ownerFile, endorsementFile path  // empty: no authorization value
+	namesPerEpoch              count // 0: as many as an epoch has
 	logFormat, logLevel        choice
 }
 
-// newCommand returns the command, whose flags set o and which then runs serve.
-func newCommand(o *options, serve func(context.Context) error) *cobra.Command {
+// newCommand returns the program, which reads its command line and calls run.
+func newCommand(run func(context.Context, *options) error) *cobra.Command {
+	var o options
 	cmd := &cobra.Command{
 		Use:   "opmintd",
-		Short: "Mints names of operations from the TPM's counter",
+		Short: "Mint names of operations from the TPM's counter",
 		Long: `opmintd answers on a Unix socket with names of operations: idempotency keys that
-never repeat. It takes them from the TPM's counter, which it defines if it is
-missing and the TPM's owner lets it.
+never repeat. They come from a counter in the TPM, which is made at the first start,
+where the TPM's owner has no authorization value or it is given.
 
 By default the socket is /run/opmint/opmint.sock and the state folder
 /var/lib/opmint for root; for others opmint/opmint.sock in $XDG_RUNTIME_DIR, and
@@ -44,16 +46,17 @@ opmint in $XDG_STATE_HOME, else in ~/.local/state. OPMINT_SOCKET, too, says wher
 the socket is. A file with an authorization value has 1 to 64 bytes, without one
 newline at its end, and is not readable by everybody; it may be a pipe.
 
-Exit codes: 0 stopped by a signal, 1 error, 2 usage, 3 refused, 75 the TPM is busy
-or another daemon runs.`,
+The log goes to standard error. Exit codes: 0 stopped by a signal, 1 error, 2 usage,
+3 refused (no class to mint in, an index that is not opmint's, a lost secret, a
+wrong authorization), 75 another daemon runs there or the TPM is busy: try again.`,
 		Example: `  opmintd --assume physical
   opmintd --assume physical --tpm unix:/run/swtpm/sock --state ./state --socket ./opmint.sock`,
 		Args:              noArguments,
+		ValidArgsFunction: cobra.NoFileCompletions,
 		Version:           thisVersion(),
 		SilenceErrors:     true,
 		SilenceUsage:      true,
-		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE:              func(cmd *cobra.Command, _ []string) error { return serve(cmd.Context()) },
+		RunE:              func(cmd *cobra.Command, _ []string) error { return run(cmd.Context(), &o) },
 	}
 	cmd.SetVersionTemplate("opmintd {{.Version}}\n")
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
@@ -61,6 +64,7 @@ or another daemon runs.`,
 	return cmd
 }
 
+// register declares the flags.
 func (o *options) register(cmd *cobra.Command) {
 	o.assume = choice{of: []string{"physical", "virtual"}}
 	o.nvIndex = tpm.DefaultIndex
@@ -70,30 +74,39 @@ func (o *options) register(cmd *cobra.Command) {
 	flags.SortFlags = false
 	flags.Var(&o.socket, "socket", "where to listen")
 	flags.Var(&o.state, "state", "the state folder")
-	flags.StringVar(&o.tpm, "tpm", tpm.Auto, "auto, a device, unix:PATH or tcp:HOST:PORT")
-	flags.Var(&o.assume, "assume", "what the TPM is taken for: "+o.assume.Type())
+	flags.StringVar(&o.tpm, "tpm", tpm.Auto, "auto, none, a device, unix:PATH or tcp:HOST:PORT")
+	flags.Var(&o.assume, "assume", "what the TPM is, on your word")
 	flags.Var(&o.nvIndex, "nv-index", "where in the TPM the counter is")
 	flags.Var(&o.ownerFile, "owner-auth-file", "file with the authorization value of the TPM's owner")
 	flags.Var(&o.endorsementFile, "endorsement-auth-file", "file with that of the endorsement hierarchy")
 	flags.Var(&o.namesPerEpoch, "names-per-epoch",
-		"claim a new epoch, a write to the TPM, after that many names, 1 to 2^40; other bounds on claims do not hold then")
-	flags.Var(&o.logFormat, "log-format", "of the log on standard error: "+o.logFormat.Type())
-	flags.Var(&o.logLevel, "log-level", o.logLevel.Type())
+		"names under one epoch; each epoch is a write, and then nothing else keeps clients from wearing out the TPM")
+	flags.Var(&o.logFormat, "log-format", "how the log is written")
+	flags.Var(&o.logLevel, "log-level", "what the log leaves out is below that")
+	for _, name := range []string{"assume", "log-format", "log-level"} {
+		f := flags.Lookup(name)
+		// Fails for a flag that does not exist.
+		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(f.Value.(*choice).of, cobra.ShellCompDirectiveNoFileComp))
+	}
 }
 
-// refusal says why no names can be minted as it was asked for; nil if they can.
-func (o *options) refusal() error {
+// class returns the class of the names that are to be minted; the error is why
+// none can be.
+func (o *options) class() (keygen.Class, error) {
 	switch {
-	case o.assume.value == "":
-		return fmt.Errorf("%w: names of class h need a physical TPM, and this version cannot tell whether %s is one: "+
-			"if no snapshot or image of a machine can take it back in time, say --assume physical", errRefused, o.tpm)
-	case o.assume.value == "virtual":
-		return fmt.Errorf("%w: a virtual TPM is taken back in time with its machine, "+
-			"and this version cannot mint safely beside one", errRefused)
+	case o.tpm == "none" && o.assume.value != "":
+		return 0, &usageError{fmt.Errorf("--tpm none leaves no TPM that --assume %s could mean", o.assume.value)}
 	case o.tpm == "none":
-		return &usageError{errors.New("--tpm none: then there is no physical TPM to assume")}
+		return 0, fmt.Errorf("%w: without a TPM names are of class j, which this version does not mint: "+
+			"give it a TPM with --tpm", errRefused)
+	case o.assume.value == "virtual":
+		return 0, fmt.Errorf("%w: beside a virtual TPM names are of class v, which this version does not mint: "+
+			"it needs a physical one", errRefused)
+	case o.assume.value == "":
+		return 0, fmt.Errorf("%w: names of class h need a physical TPM, and this version cannot see whether this is one: "+
+			"if it is no part of a virtual machine, and no copy or snapshot can take it back in time, say --assume physical", errRefused)
 	}
-	return nil
+	return keygen.ClassH, nil
 }
 
 // places returns where the socket and the state folder are.
@@ -108,17 +121,39 @@ func (o *options) places() (socket, state string, err error) {
 	return socket, state, err
 }
 
-func (o *options) logger(w io.Writer) *slog.Logger {
-	var level slog.Level
-	// All choices are levels.
-	_ = level.UnmarshalText([]byte(o.logLevel.value))
-	h := &slog.HandlerOptions{Level: level}
-	if o.logFormat.value == "json" {
-		return slog.New(slog.NewJSONHandler(w, h))
+// counter returns which counter to use, and how. It opens the TPM, which asks it
+// nothing yet.
+func (o *options) counter(stateDir string) (cfg tpm.CounterConfig, err error) {
+	cfg.Index, cfg.StateDir = uint32(o.nvIndex), stateDir
+	if o.ownerFile != "" {
+		if cfg.OwnerAuth, err = tpm.ReadAuthValue(string(o.ownerFile)); err != nil {
+			return cfg, err
+		}
 	}
-	return slog.New(slog.NewTextHandler(w, h))
+	if o.endorsementFile != "" {
+		if cfg.EK.Auth, err = tpm.ReadAuthValue(string(o.endorsementFile)); err != nil {
+			return cfg, err
+		}
+	}
+	cfg.Device, err = tpm.Open(o.tpm)
+	if errors.Is(err, tpm.ErrAddress) {
+		err = &usageError{err}
+	}
+	return cfg, err
 }
 
+// logger returns the log, which is written to w.
+func (o *options) logger(w io.Writer) *slog.Logger {
+	var level slog.Level
+	// Each of the flag's words is a level.
+	_ = level.UnmarshalText([]byte(o.logLevel.value))
+	if o.logFormat.value == "json" {
+		return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level}))
+	}
+	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level}))
+}
+
+// thisVersion returns the version of the running program.
 func thisVersion() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -130,14 +165,7 @@ func thisVersion() string {
 // noArguments is cobra.NoArgs, which takes an argument for an unknown command.
 func noArguments(_ *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return &usageError{fmt.Errorf("takes no arguments, and got %.40q", args[0])}
+		return &usageError{fmt.Errorf("takes no arguments, and there is %.40q", args[0])}
 	}
 	return nil
 }
-
-// usageError is a command line that the program does not understand.
-type usageError struct{ err error }
-
-func (e *usageError) Error() string { return e.err.Error() }
-
-func (e *usageError) Unwrap() error { return e.err }

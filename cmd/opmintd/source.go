@@ -13,12 +13,14 @@ import (
 
 // source is what the server knows of the daemon.
 type source struct {
-	claimer
-	claims *claims
-	minter *keygen.Minter
-	state  *state
-	// renewing has room for one: who renews.
-	renewing chan struct{}
+	class   keygen.Class
+	assumed bool // the class is the operator's word
+	minter  *keygen.Minter
+	counter counter // what the minter claims from
+	claims  *claims // what that counter has claimed
+	state   *state
+
+	renewing chan struct{} // has room for one: who renews
 }
 
 // Identity returns under which identity and epoch names are minted now.
@@ -32,15 +34,15 @@ func (s *source) Identity(ctx context.Context) (*api.Identity, error) {
 		return nil, fmt.Errorf("epoch %d of %s is not known any more", epoch, id)
 	}
 	told := &api.Identity{
-		Class:         keygen.ClassH,
-		Assumed:       true,
+		Class:         s.class,
+		Assumed:       s.assumed,
 		Identity:      id,
 		EKFingerprint: "sha256:" + hex.EncodeToString(c.origin.ek[:]),
 		Incarnation:   hex.EncodeToString(c.origin.incarnation[:]),
 		Minter:        hex.EncodeToString(c.origin.minter[:]),
 		Epoch:         epoch,
 	}
-	if value, err := s.claims.look(ctx); err == nil {
+	if value, err := s.claims.read(ctx); err == nil {
 		told.Counter = &value
 	}
 	return told, nil
@@ -54,7 +56,7 @@ func (s *source) Renew(ctx context.Context) error {
 	case s.renewing <- struct{}{}:
 		defer func() { <-s.renewing }()
 	case <-ctx.Done():
-		return fmt.Errorf("wait for another renewal: %w", ctx.Err())
+		return fmt.Errorf("wait for the end of another renewal: %w", ctx.Err())
 	}
 	before := s.claims.current()
 	after := before
@@ -62,12 +64,14 @@ func (s *source) Renew(ctx context.Context) error {
 	if err := s.state.keepMinter(after.minter); err != nil {
 		return errors.Join(err, s.state.keepMinter(before.minter))
 	}
-	err := s.minter.Renew(context.WithValue(ctx, originKey{}, after), after.identity())
-	if err != nil {
+	if err := s.minter.Renew(context.WithValue(ctx, originKey{}, after), after.identity()); err != nil {
 		return errors.Join(err, s.state.keepMinter(before.minter))
 	}
 	return nil
 }
+
+// CanClaim says why an epoch could not be claimed now.
+func (s *source) CanClaim(ctx context.Context) error { return s.counter.CanClaim(ctx) }
 
 // Claimed returns when an epoch was claimed for an identity.
 func (s *source) Claimed(id keygen.Identity, epoch uint64) (time.Time, bool) {
