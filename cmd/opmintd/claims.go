@@ -42,7 +42,7 @@ type claim struct {
 // claims is the TPM's counter, and what was claimed from it.
 type claims struct {
 	counter *tpm.Counter
-	reader  reader
+	reader  *reader
 	log     *slog.Logger
 	fail    func(error) // ends the daemon, for an error that is unreliable
 
@@ -53,7 +53,7 @@ type claims struct {
 
 // newClaims returns the claims of a daemon that has made none yet.
 func newClaims(c *tpm.Counter, o origin, log *slog.Logger, fail func(error)) *claims {
-	return &claims{counter: c, reader: reader{counter: c.Read}, log: log, fail: fail, last: o}
+	return &claims{counter: c, reader: newReader(c.Read), log: log, fail: fail, last: o}
 }
 
 // originKey is the key of a context's value that tells Next for whom it claims

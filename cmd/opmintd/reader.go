@@ -15,8 +15,7 @@ const readTime = 3 * time.Second
 // however many ask, a claim waits for one reading at most.
 type reader struct {
 	counter func(context.Context) (uint64, error)
-
-	reading sync.Mutex // held by the reading that is under way
+	turn    chan struct{} // has room for one: the reading that is under way
 
 	mu   sync.Mutex
 	next *reading // has not begun yet; nil if nobody waits for it
@@ -27,6 +26,10 @@ type reading struct {
 	done  chan struct{}
 	value uint64
 	err   error
+}
+
+func newReader(counter func(context.Context) (uint64, error)) *reader {
+	return &reader{counter: counter, turn: make(chan struct{}, 1)}
 }
 
 // read returns a value that was read after read was called.
@@ -49,8 +52,8 @@ func (r *reader) read(ctx context.Context) (uint64, error) {
 
 // carryOut reads the counter when the reading before has ended.
 func (r *reader) carryOut(mine *reading) {
-	r.reading.Lock()
-	defer r.reading.Unlock()
+	r.turn <- struct{}{}
+	defer func() { <-r.turn }()
 	r.mu.Lock()
 	r.next = nil
 	r.mu.Unlock()

@@ -1,0 +1,222 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-tpm/tpm2"
+
+	"github.com/opmint/opmint/tpm"
+)
+
+// TestUsage has command lines that are wrong whatever the machine is like.
+func TestUsage(t *testing.T) {
+	r := newRig(t)
+	for _, c := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{"mint"}, `takes no arguments, and there is "mint"`},
+		{[]string{"--frob"}, "unknown flag: --frob"},
+		{[]string{"--socket", ""}, "the path is empty"},
+		{[]string{"--state", ""}, "the path is empty"},
+		{[]string{"--tpm", "tpmrm0"}, "not the address of a TPM"},
+		{[]string{"--tpm", "none"}, "--tpm none leaves no TPM that --assume physical could mean"},
+		{[]string{"--assume", "Physical"}, "want physical or virtual"},
+		{[]string{"--nv-index", "0x01c00002"}, "not in the owner's range"},
+		{[]string{"--names-per-epoch", "0"}, "want a number from 1 to 1099511627776"},
+		{[]string{"--names-per-epoch", "-1"}, "want a number from 1 to 1099511627776"},
+		{[]string{"--names-per-epoch", "1099511627777"}, "want a number from 1 to 1099511627776"},
+		{[]string{"--log-format", "xml"}, "want text or json"},
+		{[]string{"--log-level", "loud"}, "want debug or info or warn or error"},
+	} {
+		r.refused(exitUsage, c.says, c.args...)
+		r.refused(exitUsage, "see 'opmintd --help'", c.args...)
+	}
+	if _, err := os.Stat(r.state); !os.IsNotExist(err) {
+		t.Errorf("a wrong command line made the state folder: %v", err)
+	}
+}
+
+func TestHelpAndVersion(t *testing.T) {
+	for _, c := range []struct{ arg, want string }{
+		{"--version", "opmintd "}, {"--help", "--assume physical|virtual"},
+	} {
+		var stdout, stderr bytes.Buffer
+		if code := run(t.Context(), []string{c.arg}, &stdout, &stderr); code != exitDone ||
+			!strings.Contains(stdout.String(), c.want) || stderr.Len() > 0 {
+			t.Errorf("%s: exit %d\n%s%s", c.arg, code, stdout.String(), stderr.String())
+		}
+	}
+}
+
+// TestNoClass has daemons that are not to mint in class h.
+func TestNoClass(t *testing.T) {
+	r := newRig(t)
+	for _, c := range []struct {
+		args []string
+		says string
+	}{
+		{nil, "say --assume physical"},
+		{[]string{"--assume", "virtual"}, "beside a virtual TPM names are of class v"},
+		{[]string{"--tpm", "none"}, "without a TPM names are of class j"},
+	} {
+		args := append([]string{"--tpm", r.addr, "--state", r.state, "--socket", r.socket}, c.args...)
+		launch(t, args...).endsWith(exitRefused, c.says)
+	}
+	r.checkUntouched()
+}
+
+// checkUntouched fails the test if there is an index in the TPM.
+func (r *rig) checkUntouched() {
+	r.t.Helper()
+	status, err := r.counter().Status(r.t.Context())
+	if err != nil || status.State != tpm.Absent {
+		r.t.Errorf("the index is %v, %v", status.State, err)
+	}
+}
+
+// TestRefusedStarts has starts that cannot be: each says why, and costs the TPM
+// nothing.
+func TestRefusedStarts(t *testing.T) {
+	r := newRig(t)
+	p := r.start()
+	used := r.value()
+	free := r.another()
+	free.copyState(r)
+	damaged := free.another()
+	damaged.copyState(r)
+	writeFile(t, filepath.Join(damaged.state, "minter"), []byte("0123456789abcdef0"))
+	zero := free.another()
+	zero.copyState(r)
+	writeFile(t, filepath.Join(zero.state, "minter"), make([]byte, 16))
+	template := free.another()
+	template.copyState(r)
+	writeFile(t, filepath.Join(template.state, "ek.template"), []byte("ecc-p521\n"))
+	open := filepath.Join(t.TempDir(), "open")
+	must(t, os.Mkdir(open, 0o700))
+	must(t, os.Chmod(open, 0o750))
+	file := filepath.Join(t.TempDir(), "file")
+	writeFile(t, file, nil)
+	for _, c := range []struct {
+		name string
+		at   *rig
+		args []string
+		code int
+		says string
+	}{
+		{"state folder in use", r, []string{"--socket", free.socket}, exitTryAgain, "another daemon uses it"},
+		{"state folder open", free, []string{"--state", open}, exitError, "it is open to other users (mode 0750): chmod 700 " + open},
+		{"state folder a file", free, []string{"--state", file}, exitError, "it is not a folder"},
+		{"state folder that cannot be made", free, []string{"--state", "/proc/nothing"}, exitError, "make the state folder"},
+		{"minter too long", damaged, nil, exitError, "minter is damaged: want 16 random bytes"},
+		{"minter all zeros", zero, nil, exitError, "remove it, and the daemon mints under a new identity"},
+		{"template unknown", template, nil, exitError, "ek.template is damaged: want ecc-p256 or rsa-2048"},
+		{"socket in use", free, []string{"--socket", r.socket}, exitTryAgain, "another daemon is listening there"},
+		{"no socket", free, []string{"--socket", file}, exitError, "there is something that is no socket"},
+		{"socket without a folder", free, []string{"--socket", "/proc/nothing/sock"}, exitError, "make its folder"},
+		{"socket too long", free, []string{"--socket", "/" + strings.Repeat("x", 107)}, exitError, "say a shorter one with --socket"},
+		{"no TPM", free, []string{"--tpm", "/dev/nothing"}, exitError, "is the TPM enabled in the firmware's setup"},
+		{"no TPM on a socket", free, []string{"--tpm", "unix:/nothing"}, exitError, "is the software TPM running"},
+		{"no authorization", free, []string{"--owner-auth-file", "/nothing"}, exitError, "read an authorization value: open /nothing"},
+		{"empty authorization", free, []string{"--endorsement-auth-file", file}, exitError, "is empty"},
+		{"wrong authorization", free, []string{"--endorsement-auth-file", secret(t, "wrong")}, exitRefused, "wrong endorsement authorization"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.at.t = t
+			c.at.refused(c.code, c.says, c.args...)
+			if v := c.at.value(); v != used {
+				t.Errorf("it cost %d writes", v-used)
+			}
+		})
+	}
+	r.t = t
+	p.mint(1)
+	p.stop()
+}
+
+// secret returns a file with an authorization value.
+func secret(t *testing.T, value string) string {
+	path := filepath.Join(t.TempDir(), "auth")
+	writeFile(t, path, []byte(value+"\n"))
+	return path
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestStaleSocket starts where a killed daemon has left its socket, and where
+// there is not even a folder.
+func TestStaleSocket(t *testing.T) {
+	r := newRig(t)
+	r.socket = filepath.Join(t.TempDir(), "new", "folder", "sock")
+	r.start().kill()
+	if _, err := os.Lstat(r.socket); err != nil {
+		t.Fatal(err)
+	}
+	p := r.start()
+	p.mint(1)
+	p.stop()
+}
+
+// TestForeignSocket leaves alone a socket on which another program listens.
+func TestForeignSocket(t *testing.T) {
+	r := newRig(t)
+	must(t, os.MkdirAll(filepath.Dir(r.socket), 0o700))
+	l, err := net.Listen("unix", r.socket)
+	must(t, err)
+	defer l.Close()
+	r.refused(exitError, "another daemon is listening there: stop it, or say another path with --socket")
+	r.checkUntouched()
+}
+
+// TestOwnerAuthorization has a TPM whose owner has an authorization value.
+func TestOwnerAuthorization(t *testing.T) {
+	r := newRig(t)
+	ask(r, tpm2.HierarchyChangeAuth{AuthHandle: tpm2.TPMRHOwner, NewAuth: tpm2.TPM2BAuth{Buffer: []byte("hunter2")}})
+	r.refused(exitRefused, "opmint provision")
+	r.refused(exitRefused, "wrong owner authorization", "--owner-auth-file", secret(t, "hunter3"))
+	r.checkUntouched()
+	p := r.start("--owner-auth-file", secret(t, "hunter2"))
+	p.stop()
+	if strings.Contains(p.output(), "hunter") {
+		t.Errorf("the log has the authorization value:\n%s", p.output())
+	}
+	// Once the index is there, nobody needs it.
+	p = r.start()
+	p.mint(1)
+	p.stop()
+}
+
+// TestEndorsementAuthorization has a TPM whose endorsement hierarchy has one.
+func TestEndorsementAuthorization(t *testing.T) {
+	r := newRig(t)
+	ask(r, tpm2.HierarchyChangeAuth{AuthHandle: tpm2.TPMRHEndorsement, NewAuth: tpm2.TPM2BAuth{Buffer: []byte("hunter2")}})
+	r.refused(exitRefused, "wrong endorsement authorization")
+	r.checkUntouched()
+	p := r.start("--endorsement-auth-file", secret(t, "hunter2"))
+	p.mint(1)
+	p.stop()
+}
+
+// TestStranger leaves alone what is not opmint's.
+func TestStranger(t *testing.T) {
+	r := newRig(t)
+	ask(r, tpm2.NVDefineSpace{
+		AuthHandle: tpm2.TPMRHOwner,
+		PublicInfo: tpm2.New2B(tpm2.TPMSNVPublic{
+			NVIndex: tpm.DefaultIndex, NameAlg: tpm2.TPMAlgSHA256, DataSize: 8,
+			Attributes: tpm2.TPMANV{NT: tpm2.TPMNTCounter, AuthRead: true, AuthWrite: true},
+		}),
+	})
+	r.refused(exitRefused, fmt.Sprintf("0x%08x", tpm.DefaultIndex))
+}
