@@ -18,6 +18,7 @@ import (
 // TestKilledWhileMinting kills the daemon at random moments, 100 times: no name
 // repeats, and each start costs the TPM one write and one epoch.
 func TestKilledWhileMinting(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	minted := newRecord(t)
 	// In a new TPM the first start defines the index: a write that is nobody's
@@ -79,40 +80,47 @@ func (p *process) mintUntilKilled(clients int, enough int64) []string {
 	return all
 }
 
-// TestKilledWhileStarting kills the daemon at each command of its start, before
-// and after the TPM has executed it: first where it defines the index, then where
-// it finds it. What a start has left behind, the next one goes on from: it takes
-// one epoch, and its names are new.
-func TestKilledWhileStarting(t *testing.T) {
+// TestKilledWhileDefining kills the daemon at each command of a start that defines
+// the index. What it has left behind, the next start goes on from.
+func TestKilledWhileDefining(t *testing.T) {
+	t.Parallel()
 	first := newRig(t)
 	bus := newBus(first)
 	minted := newRecord(t)
-	for _, finds := range []bool{false, true} {
-		var before uint64
-		for step, killed := 0, true; killed; step++ {
-			r := first.another()
-			if finds {
-				r.start().kill()
-				before = r.value()
-			}
-			killed = r.killAtStep(bus, step)
-			if finds {
-				lost := r.value() - before
-				if before += lost; lost > 1 {
-					t.Errorf("killed at step %d, a start cost %d numbers", step, lost)
-				}
-			}
-			p := r.start()
-			names := p.mint(10)
-			minted.add(names...)
-			if after := r.value(); names[0].Epoch() != after || finds && after != before+1 {
-				t.Errorf("after a kill at step %d the counter went from %d to %d, and names are %s", step, before, after, names[0])
-			}
-			p.kill()
-			if err := r.counter().Undefine(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+	for step, killed := 0, true; killed; step++ {
+		r := first.another()
+		killed = r.killAtStep(bus, step)
+		p := r.start()
+		names := p.mint(10)
+		minted.add(names...)
+		if v := r.value(); names[0].Epoch() != v {
+			t.Errorf("after a kill at step %d: %s, and the counter is at %d", step, names[0], v)
 		}
+		p.kill()
+		must(t, r.counter().Undefine(t.Context()))
+	}
+}
+
+// TestKilledWhileStarting kills the daemon at each command of a start that finds
+// the index: it has cost one number at most, and so has the next start.
+func TestKilledWhileStarting(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	bus := newBus(r)
+	minted := newRecord(t)
+	r.start().kill()
+	for step, killed := 0, true; killed; step++ {
+		before := r.value()
+		killed = r.killAtStep(bus, step)
+		between := r.value()
+		p := r.start()
+		names := p.mint(10)
+		minted.add(names...)
+		if after := r.value(); between > before+1 || after != between+1 || names[0].Epoch() != after {
+			t.Errorf("with a kill at step %d the counter went from %d to %d, and then to %d; %s",
+				step, before, between, after, names[0])
+		}
+		p.kill()
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 
 // TestTPMGone takes the TPM away from a daemon that mints, and gives it back.
 func TestTPMGone(t *testing.T) {
+	t.Parallel() // it waits for a TPM that does not come
 	r := newRig(t)
 	p := r.start()
 	minted := newRecord(t)
