@@ -16,8 +16,9 @@ type source struct {
 	class   keygen.Class
 	assumed bool // the class is the operator's word
 	minter  *keygen.Minter
-	counter counter // what the minter claims from
-	claims  *claims // what that counter has claimed
+	claimer *claimer
+	counter counter // what the minter claims from: the claimer, or a bound on it
+	claims  *claims
 	state   *state
 
 	renewing chan struct{} // has room for one: who renews
@@ -29,9 +30,9 @@ func (s *source) Identity(ctx context.Context) (*api.Identity, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, ok := s.claims.find(id, epoch)
-	if !ok {
-		return nil, fmt.Errorf("epoch %d of %s is not known any more", epoch, id)
+	c, known := s.claims.find(id, epoch)
+	if !known {
+		return nil, fmt.Errorf("what epoch %d of %s rests on has just been forgotten: ask again", epoch, id)
 	}
 	told := &api.Identity{
 		Class:         s.class,
@@ -42,15 +43,15 @@ func (s *source) Identity(ctx context.Context) (*api.Identity, error) {
 		Minter:        hex.EncodeToString(c.origin.minter[:]),
 		Epoch:         epoch,
 	}
-	if value, err := s.claims.read(ctx); err == nil {
+	if value, err := s.claimer.read(ctx); err == nil {
 		told.Counter = &value
 	}
 	return told, nil
 }
 
-// Renew draws a new minter and claims an epoch under the identity that it makes.
-// The minter is on the disk before it is used; if the daemon dies in between, its
-// next start has the new identity.
+// Renew draws a new minter and claims an epoch for it. The minter is on the disk
+// before it is used: if the daemon dies in between, its next start has the new
+// identity.
 func (s *source) Renew(ctx context.Context) error {
 	select {
 	case s.renewing <- struct{}{}:
@@ -61,10 +62,11 @@ func (s *source) Renew(ctx context.Context) error {
 	before := s.claims.current()
 	after := before
 	after.minter = drawMinter()
-	if err := s.state.keepMinter(after.minter); err != nil {
-		return errors.Join(err, s.state.keepMinter(before.minter))
+	err := s.state.keepMinter(after.minter)
+	if err == nil {
+		err = s.minter.Renew(context.WithValue(ctx, originKey{}, after), after.identity())
 	}
-	if err := s.minter.Renew(context.WithValue(ctx, originKey{}, after), after.identity()); err != nil {
+	if err != nil {
 		return errors.Join(err, s.state.keepMinter(before.minter))
 	}
 	return nil
@@ -75,6 +77,6 @@ func (s *source) CanClaim(ctx context.Context) error { return s.counter.CanClaim
 
 // Claimed returns when an epoch was claimed for an identity.
 func (s *source) Claimed(id keygen.Identity, epoch uint64) (time.Time, bool) {
-	c, ok := s.claims.find(id, epoch)
-	return c.at, ok
+	c, known := s.claims.find(id, epoch)
+	return c.at, known
 }
