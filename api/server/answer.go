@@ -32,8 +32,11 @@ type answer struct {
 // within returns the context for what the daemon is asked on the client's behalf.
 // It does not end with the request's: that of a client that has closed its half
 // of the connection is over while it waits for its answer, and a claim that is
-// interrupted is a number lost.
+// interrupted is a number lost. Nor does the time that it takes count as the
+// client's to read the answer.
 func (a *answer) within() (context.Context, context.CancelFunc) {
+	// Fails where the answer goes to no connection.
+	_ = http.NewResponseController(a.ResponseWriter).SetWriteDeadline(time.Now().Add(sourceTime + writeTime))
 	return context.WithTimeout(context.WithoutCancel(a.request.Context()), sourceTime)
 }
 

@@ -36,10 +36,14 @@ func Listen(path string) (*Listener, error) { return listen(path, Group) }
 type Listener struct {
 	*net.UnixListener
 	lock *Lock
+	made fs.FileInfo // the socket, as it was made
 }
 
-// Close removes the socket and gives up the lock.
+// Close removes the socket, unless something else has taken its place, and gives
+// up the lock.
 func (l *Listener) Close() error {
+	now, err := os.Lstat(l.Addr().String())
+	l.SetUnlinkOnClose(err == nil && os.SameFile(l.made, now))
 	return errors.Join(l.UnixListener.Close(), l.lock.Release())
 }
 
@@ -63,7 +67,11 @@ func listen(path, group string) (*Listener, error) {
 	if err != nil {
 		return nil, errors.Join(err, lock.Release())
 	}
-	return &Listener{l, lock}, nil
+	made, err := os.Lstat(path)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("listen on %s: %w", path, err), l.Close(), lock.Release())
+	}
+	return &Listener{l, lock, made}, nil
 }
 
 // bind makes the socket, in place of a dead one if need be.

@@ -119,6 +119,23 @@ func TestListenReplacesADeadSocket(t *testing.T) {
 	mustListen(t, path, "")
 }
 
+// TestCloseLeavesAnother: what has taken the socket's place is not the listener's to
+// remove.
+func TestCloseLeavesAnother(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s")
+	l := mustListen(t, path, "")
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	deadSocket(t, path)
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Lstat(path); err != nil {
+		t.Errorf("the other socket after Close: %v", err)
+	}
+}
+
 // TestListenModes: who may use the socket depends on whether its group exists,
 // and not on the umask.
 func TestListenModes(t *testing.T) {
