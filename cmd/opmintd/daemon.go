@@ -35,7 +35,7 @@ func runDaemon(ctx context.Context, o *options, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	cfg, err := o.counter(dir)
+	cfg, err := o.counterConfig(dir)
 	if err != nil {
 		return err
 	}

@@ -41,7 +41,6 @@ func TestKilledWhileMinting(t *testing.T) {
 		}
 		want++
 	}
-	t.Logf("%d names", len(minted.seen))
 }
 
 // mintUntilKilled mints with several clients and kills the daemon as soon as they
@@ -124,12 +123,49 @@ func TestKilledWhileStarting(t *testing.T) {
 	}
 }
 
-// killAtStep starts a daemon and kills it before or after the TPM has executed a
-// command: step 0 is before the first, 1 after it, 2 before the second. It reports
-// whether that was before the end of the start.
+// TestKilledWhileRenewing kills the daemon at each command of a renewal, by when
+// the new minter is on the disk: the next start has a new identity, whether or not
+// the old daemon has used it.
+func TestKilledWhileRenewing(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	bus := newBus(r)
+	minted := newRecord(t)
+	for step, killed := 0, true; killed; step++ {
+		p := r.start()
+		minted.add(p.mint(10)...)
+		before := p.identity()
+		bus.killAt(step, p)
+		_, err := p.client.Renew(t.Context())
+		killed = err != nil
+		bus.meddle(nil)
+		p.kill()
+		p = r.start()
+		minted.add(p.mint(10)...)
+		if after := p.identity(); after.Identity == before.Identity || after.Epoch > before.Epoch+2 {
+			t.Errorf("after a kill at step %d %+v became %+v", step, before, after)
+		}
+		p.kill()
+	}
+}
+
+// killAtStep starts a daemon that is killed at a step, and reports whether that was
+// before the end of its start.
 func (r *rig) killAtStep(b *bus, step int) bool {
 	r.t.Helper()
-	process := make(chan *process, 1)
+	p := newProcess(r.t, r.args()...)
+	b.killAt(step, p)
+	defer b.meddle(nil)
+	p.launch()
+	started := p.logs("started")
+	p.kill()
+	return !started
+}
+
+// killAt kills a process before or after the TPM has executed a command: step 0 is
+// before the first from now on, 1 after it, 2 before the second. Commands that only
+// ask what the TPM has do not count.
+func (b *bus) killAt(step int, p *process) {
 	commands := 0
 	b.meddle(func(cc tpm2.TPMCC, next func() []byte) []byte {
 		if cc == tpm2.TPMCCGetCapability {
@@ -142,13 +178,7 @@ func (r *rig) killAtStep(b *bus, step int) bool {
 		if step%2 == 1 {
 			next()
 		}
-		(<-process).kill()
+		p.kill()
 		return nil
 	})
-	defer b.meddle(nil)
-	p := launch(r.t, r.args()...)
-	process <- p
-	started := p.logs("msg=started")
-	p.kill()
-	return !started
 }

@@ -121,9 +121,9 @@ func (o *options) places() (socket, state string, err error) {
 	return socket, state, err
 }
 
-// counter returns which counter to use, and how. It opens the TPM, which asks it
+// counterConfig returns which counter to use, and how. It opens the TPM and asks it
 // nothing yet.
-func (o *options) counter(stateDir string) (cfg tpm.CounterConfig, err error) {
+func (o *options) counterConfig(stateDir string) (cfg tpm.CounterConfig, err error) {
 	cfg.Index, cfg.StateDir = uint32(o.nvIndex), stateDir
 	if o.ownerFile != "" {
 		if cfg.OwnerAuth, err = tpm.ReadAuthValue(string(o.ownerFile)); err != nil {
