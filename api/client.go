@@ -67,6 +67,22 @@ func (c *Client) MintTo(ctx context.Context, w io.Writer, r MintRequest) error {
 	return nil
 }
 
+// Relay makes a request that has no body and writes its answer to w as it comes,
+// byte for byte: for programs that pass it on. The target is the path with its
+// query, such as /v1/names?count=3. On an error part of the answer may have been
+// written.
+func (c *Client) Relay(ctx context.Context, w io.Writer, method, target string) error {
+	body, err := c.send(ctx, request{method: method, path: target})
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	if _, err := io.Copy(w, body); err != nil {
+		return fmt.Errorf("pass on the answer to %s %s: %w", method, target, err)
+	}
+	return nil
+}
+
 // Name returns what a name says and what the daemon knows of it.
 func (c *Client) Name(ctx context.Context, name keygen.Name) (*NameInfo, error) {
 	return call[NameInfo](ctx, c, request{method: "GET", path: "/v1/names/" + url.PathEscape(name.String())})

@@ -107,6 +107,11 @@ func TestClient(t *testing.T) {
 	if err != nil || strings.Count(text.String(), "\n") != 5000 {
 		t.Errorf("%d bytes, %v", text.Len(), err)
 	}
+	text.Reset()
+	err = c.Relay(ctx, &text, "POST", "/v1/names?count=2&format=uuid")
+	if err != nil || !strings.HasPrefix(text.String(), `{"names":["`) || !strings.HasSuffix(text.String(), "}\n") {
+		t.Errorf("%q, %v", &text, err)
+	}
 	id, err := c.Identity(ctx)
 	if err != nil || id.Identity != testIdentity || id.Epoch != 1 || !id.Assumed || *id.Counter != 1 {
 		t.Errorf("%+v, %v", id, err)
@@ -155,6 +160,9 @@ func TestErrorBreaksOff(t *testing.T) {
 	err := c.MintTo(t.Context(), &text, api.MintRequest{Count: 15_000})
 	if err == nil || text.Len() == 0 || text.Len() >= 15_000*59 {
 		t.Errorf("%d bytes, %v", text.Len(), err)
+	}
+	if err := c.Relay(t.Context(), io.Discard, "POST", "/v1/names?count=15000"); err == nil {
+		t.Error("half an answer was passed on without an error")
 	}
 }
 
@@ -226,18 +234,23 @@ func TestOtherServers(t *testing.T) {
 
 // TestAnswersOfTheFuture: fields that this client does not know are no error.
 func TestAnswersOfTheFuture(t *testing.T) {
+	const answer = `{"version":"v9", "api":9,"mood":"good"}` + "\n \n"
 	socket := socketIn(t)
 	l, err := net.Listen("unix", socket)
 	if err != nil {
 		t.Fatal(err)
 	}
 	web := http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		io.WriteString(w, `{"version":"v9","api":9,"mood":"good"}`)
+		io.WriteString(w, answer)
 	})}
 	go web.Serve(l)
 	defer web.Close()
 	client := api.Client{Socket: socket}
 	if h, err := client.Health(t.Context()); err != nil || h.API != 9 {
 		t.Errorf("%+v, %v", h, err)
+	}
+	var relayed bytes.Buffer
+	if err := client.Relay(t.Context(), &relayed, "GET", "/v1/healthz"); err != nil || relayed.String() != answer {
+		t.Errorf("passed on: %q, %v", &relayed, err)
 	}
 }

@@ -40,6 +40,15 @@ type NameInfo struct {
 	Claimed time.Time `json:"claimed,omitzero"` // when the epoch was claimed, in UTC
 }
 
+// Describe returns what a name says by itself, without a daemon.
+func Describe(name keygen.Name) NameInfo {
+	info := NameInfo{Name: name, Class: name.Class(), Labels: append([]string{}, name.Labels()...)}
+	if name.Minted() {
+		info.Identity, info.Epoch, info.Seq = name.Identity(), new(name.Epoch()), new(name.Seq())
+	}
+	return info
+}
+
 // Identity says whose names a daemon mints, and on what their promise rests.
 type Identity struct {
 	Class         keygen.Class    `json:"class"`          // of the names minted now: h, v or j

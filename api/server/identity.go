@@ -18,11 +18,9 @@ func (s *Server) name(r *request) (action, error) {
 		return nil, fmt.Errorf("%w: %w", api.ErrBadRequest, err)
 	}
 	return func(a *answer) error {
-		info := api.NameInfo{Name: name, Class: name.Class(), Labels: append([]string{}, name.Labels()...)}
+		info := api.Describe(name)
 		if name.Minted() {
-			epoch, seq := name.Epoch(), name.Seq()
-			info.Identity, info.Epoch, info.Seq = name.Identity(), &epoch, &seq
-			if at, ok := s.Source.Claimed(info.Identity, epoch); ok {
+			if at, ok := s.Source.Claimed(info.Identity, *info.Epoch); ok {
 				info.Here, info.Claimed = true, at.UTC()
 			}
 		}
