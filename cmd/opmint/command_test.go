@@ -3,12 +3,15 @@ package main
 import (
 	"errors"
 	"io"
+	"path/filepath"
 	"runtime/debug"
 	"strings"
 	"testing"
 	"testing/iotest"
 
 	"github.com/spf13/cobra"
+
+	"github.com/opmint/opmint/api"
 )
 
 // commands returns the program's commands, with those of cobra.
@@ -58,6 +61,13 @@ func TestEveryCommandHasHelp(t *testing.T) {
 // TestExamplesWork runs the examples of all commands that need no shell and do
 // not change the machine.
 func TestExamplesWork(t *testing.T) {
+	socket := filepath.Join(t.TempDir(), "s")
+	t.Setenv(api.SocketVariable, socket)
+	var d testDaemon
+	if err := d.start(socket); err != nil {
+		t.Fatal(err)
+	}
+	defer d.stop()
 	for _, cmd := range commands(t) {
 		for line := range strings.Lines(cmd.Example) {
 			args := strings.Fields(line)

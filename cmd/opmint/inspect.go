@@ -140,7 +140,7 @@ func inspect(w io.Writer, names []keygen.Name, o inspectOptions) error {
 func printInfo(w io.Writer, info nameInfo) error {
 	line := func(key string, value any) { fmt.Fprintf(w, "%-9s %v\n", key, value) }
 	line("name", info.Name)
-	line("class", info.Class+": "+promises[info.Name.Class()])
+	line("class", info.Class.String()+": "+promises[info.Class])
 	if info.Name.Minted() {
 		line("identity", info.Identity)
 		line("epoch", *info.Epoch)

@@ -1,5 +1,5 @@
-// Command opmint names operations from the command line: it makes and reads the
-// names that package keygen defines.
+// Command opmint names operations from the command line: it takes new names from
+// the daemon, opmintd, and reads and makes those that need no daemon.
 //
 // Results go to standard output, all else to standard error, where an error is
 // one line that says what is wrong and what to do about it. When an error is
@@ -10,9 +10,10 @@
 //	1  error, such as a result that could not be written
 //	2  usage: unknown command, flag or format; wrong number of arguments; standard
 //	   input that is empty or too long
-//	3  refused: what was given as a name or a label is none; an NV index that is
-//	   not opmint's or whose secret is lost; a wrong authorization for the TPM
-//	75 busy or unknown: try again
+//	3  refused: what was given as a name or a label is none; the daemon refuses; an
+//	   NV index that is not opmint's or whose secret is lost; a wrong authorization
+//	   for the TPM
+//	75 busy or unknown, or no daemon is there: try again
 //
 // Each command is a constructor that declares its flags and a function that does
 // the work, in a file named after it. None keeps state in a package variable.
@@ -28,6 +29,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/opmint/opmint/api"
 	"github.com/opmint/opmint/keygen"
 	"github.com/opmint/opmint/tpm"
 )
@@ -75,14 +77,29 @@ func exitCode(err error) int {
 		return exitDone
 	case errors.As(err, &usage):
 		return exitUsage
-	case errors.Is(err, keygen.ErrInvalid),
-		errors.Is(err, tpm.ErrStranger), errors.Is(err, tpm.ErrAuthLost),
-		errors.Is(err, tpm.ErrOwnerAuth), errors.Is(err, tpm.ErrEndorsementAuth):
+	case isRefusal(err):
 		return exitRefused
-	case tpm.Temporary(err):
+	case isTemporary(err):
 		return exitTryAgain
 	}
 	return exitError
+}
+
+// isRefusal reports whether the same will be refused again.
+func isRefusal(err error) bool {
+	return is(err, keygen.ErrInvalid,
+		api.ErrBadRequest, api.ErrForbidden, api.ErrNotFound, api.ErrMethodNotAllowed, api.ErrTooLarge,
+		tpm.ErrStranger, tpm.ErrAuthLost, tpm.ErrOwnerAuth, tpm.ErrEndorsementAuth)
+}
+
+// isTemporary reports whether trying again may help.
+func isTemporary(err error) bool {
+	return tpm.Temporary(err) || is(err, api.ErrNoDaemon, api.ErrUnavailable, api.ErrOverloaded)
+}
+
+// is reports whether err is any of the targets.
+func is(err error, targets ...error) bool {
+	return slices.ContainsFunc(targets, func(target error) bool { return errors.Is(err, target) })
 }
 
 // checkedWriter remembers the first error of w, since not all that write help

@@ -6,27 +6,18 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/opmint/opmint/api"
 	"github.com/opmint/opmint/keygen"
 )
 
-// nameInfo is what a name says by itself, in the form of the API's answer to
-// GET /v1/names/{name}. A semantic name has no identity, epoch and seq.
+// nameInfo is what a name says by itself: what the API answers to GET
+// /v1/names/{name}, but for what only a daemon knows.
 type nameInfo struct {
-	Name     keygen.Name `json:"name"`
-	Class    string      `json:"class"`
-	Identity string      `json:"identity,omitempty"`
-	Epoch    *uint64     `json:"epoch,omitempty"`
-	Seq      *uint64     `json:"seq,omitempty"`
-	Labels   []string    `json:"labels"`
+	api.NameInfo
+	Here bool `json:"here,omitzero"` // in place of the field that no daemon was asked for
 }
 
-func describe(n keygen.Name) nameInfo {
-	info := nameInfo{Name: n, Class: n.Class().String(), Labels: append([]string{}, n.Labels()...)}
-	if n.Minted() {
-		info.Identity, info.Epoch, info.Seq = n.Identity().String(), new(n.Epoch()), new(n.Seq())
-	}
-	return info
-}
+func describe(n keygen.Name) nameInfo { return nameInfo{NameInfo: api.Describe(n)} }
 
 // parseName reads a name. Errors begin with which: "name 2 of 3: ", or nothing if
 // the command's arguments are that one name.

@@ -16,8 +16,10 @@ every retry.
     class, version
 
 Results go to standard output, all else to standard error. Exit codes: 0 done,
-1 error, 2 usage, 3 refused (such as an invalid name), 75 busy or unknown: try again.`,
-		Example: `  opmint semantic coil 7 shot 12
+1 error, 2 usage, 3 refused (such as an invalid name), 75 busy, unknown or no daemon:
+try again.`,
+		Example: `  opmint mint
+  opmint semantic coil 7 shot 12
   opmint inspect h1-emhwdgg60rf5x9vn4a-00000001-00000000-r4trds3k1d7z9ygzca
   opmint render h1-emhwdgg60rf5x9vn4a-00000001-00000000-r4trds3k1d7z9ygzca --fit square`,
 		Version:       thisBuild().Version,
@@ -26,6 +28,8 @@ Results go to standard output, all else to standard error. Exit codes: 0 done,
 	}
 	cmd.SetVersionTemplate("opmint {{.Version}}\n")
 	cmd.AddCommand(
+		newMintCommand(),
+		newStatusCommand(),
 		newInspectCommand(),
 		newChildCommand(),
 		newSemanticCommand(),

@@ -3,11 +3,14 @@ package main
 import (
 	"errors"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/opmint/opmint/api"
 )
 
 func TestMain(m *testing.M) {
@@ -15,14 +18,14 @@ func TestMain(m *testing.M) {
 }
 
 // TestScripts runs the scripts with a name of each class in H, V, J and S,
-// and a newline in NEWLINE.
+// and a newline in NEWLINE. No daemon is there before a script starts one.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "swtpm": startTPM, "tpm": meddle,
+			"exits": exits, "daemon": daemonCommand, "swtpm": startTPM, "tpm": meddle,
 		},
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("H", "h1-emhwdgg60rf5x9vn4a-00000001-00000000-r4trds3k1d7z9ygzca")
@@ -30,6 +33,14 @@ func TestScripts(t *testing.T) {
 			env.Setenv("J", "j1-mfy3v2w0adrxb1b0pz-00000001-00000000-fn79s05xzn12hmmb16")
 			env.Setenv("S", "s1-9b5b4wc2gktwxhk4hvfq2nettx20hcbxgdrcct3wc95jwhwkb2q3a5a")
 			env.Setenv("NEWLINE", "\n")
+			env.Setenv(api.SocketVariable, filepath.Join(env.WorkDir, "s"))
+			d := new(testDaemon)
+			env.Values[daemonKey] = d
+			env.Defer(func() {
+				if err := d.stop(); err != nil {
+					t.Error(err)
+				}
+			})
 			return nil
 		},
 	})

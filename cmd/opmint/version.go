@@ -8,13 +8,12 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"github.com/opmint/opmint/api"
 )
 
 // version is set by -ldflags "-X main.version=v1.2.3" in builds of a release.
 var version string
-
-// apiLevel is the level of the daemon's API that this program speaks.
-const apiLevel = 1
 
 type versionOptions struct {
 	json bool
@@ -65,7 +64,7 @@ func thisBuild() build {
 func buildOf(info *debug.BuildInfo, release string) build {
 	b := build{
 		Version:  cmp.Or(release, info.Main.Version, "(devel)"),
-		APILevel: apiLevel,
+		APILevel: api.Level,
 		Go:       cmp.Or(info.GoVersion, runtime.Version()),
 		Platform: runtime.GOOS + "/" + runtime.GOARCH,
 	}

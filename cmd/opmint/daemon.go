@@ -1,0 +1,25 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/opmint/opmint/api"
+)
+
+// addSocketFlag declares the flag of all commands that ask the daemon.
+func addSocketFlag(cmd *cobra.Command, client *api.Client) {
+	cmd.Flags().StringVar(&client.Socket, "socket", "",
+		"`path` of the daemon's socket (default $"+api.SocketVariable+", else opmintd's own)")
+}
+
+// daemonProblem adds to an error of the daemon's what a user of the command line
+// can do about it.
+func daemonProblem(err error) error {
+	if errors.Is(err, api.ErrNoDaemon) {
+		return fmt.Errorf("%w; to try one out, 'make run' in opmint's source starts it with a software TPM", err)
+	}
+	return err
+}

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/opmint/opmint/api"
+)
+
+type statusOptions struct {
+	json   bool
+	client api.Client
+}
+
+func newStatusCommand() *cobra.Command {
+	var o statusOptions
+	cmd := &cobra.Command{
+		Use:   "status",
+		Short: "Show whose names the daemon mints, what they promise, and whether it can mint",
+		Long: `Show whose names the daemon mints, on what their promise rests, and whether it can
+mint now. A daemon that cannot is exit code 75, with the reason.
+
+With --json it is the daemon's answer to GET /v1/identity; what may keep it from
+minting stands on standard error.`,
+		Example: `  opmint status
+  opmint status --json`,
+		Args:                  noArguments,
+		ValidArgsFunction:     cobra.NoFileCompletions,
+		DisableFlagsInUseLine: true,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return daemonProblem(status(cmd, &o))
+		},
+	}
+	cmd.Flags().BoolVar(&o.json, "json", false, "print JSON, as the daemon answers")
+	addSocketFlag(cmd, &o.client)
+	return cmd
+}
+
+func status(cmd *cobra.Command, o *statusOptions) error {
+	ctx, out := cmd.Context(), cmd.OutOrStdout()
+	if o.json {
+		if err := o.client.Relay(ctx, out, "GET", "/v1/identity"); err != nil {
+			return err
+		}
+		ready, err := o.client.Ready(ctx)
+		if err == nil && ready.Warning != "" {
+			fmt.Fprintf(cmd.ErrOrStderr(), "%s: warning: %s\n", cmd.CommandPath(), oneLine(ready.Warning))
+		}
+		return err
+	}
+	health, err := o.client.Health(ctx)
+	if err != nil {
+		return err
+	}
+	identity, err := o.client.Identity(ctx)
+	if err != nil {
+		return err
+	}
+	ready, notReady := o.client.Ready(ctx)
+	if notReady != nil && !errors.Is(notReady, api.ErrUnavailable) {
+		return notReady
+	}
+	socket := cmp.Or(o.client.Socket, api.ClientSocket())
+	if err := printStatus(out, socket, health, identity, readiness(ready, notReady)); err != nil {
+		return err
+	}
+	return notReady
+}
+
+// readiness says whether the daemon can mint, by its answer or its refusal.
+func readiness(ready *api.Readiness, refusal error) string {
+	switch {
+	case refusal != nil:
+		return fmt.Sprintf("no: %v", refusal)
+	case ready.Warning != "":
+		return "yes, but: " + ready.Warning
+	}
+	return "yes: it can mint, and claim another epoch"
+}
+
+// printStatus writes for people how the daemon is.
+func printStatus(w io.Writer, socket string, health *api.Health, id *api.Identity, ready string) error {
+	var err error
+	line := func(key string, format string, values ...any) {
+		if err == nil {
+			_, err = fmt.Fprintf(w, "%-9s %s\n", key, oneLine(fmt.Sprintf(format, values...)))
+		}
+	}
+	line("daemon", "opmintd %s at %s, API level %d", health.Version, socket, health.API)
+	line("class", "%v: %s", id.Class, promises[id.Class])
+	if id.Assumed {
+		line("assumed", "by the operator's word, not by what opmintd saw of the machine")
+	}
+	line("identity", "%v: whose names these are", id.Identity)
+	line("epoch", "%d: the counter value under which names are minted", id.Epoch)
+	if id.Counter != nil {
+		line("counter", "%d: what the TPM's NV counter shows now", *id.Counter)
+	} else {
+		line("counter", "unknown: the TPM's NV counter cannot be read now")
+	}
+	line("ready", "%s", ready)
+	return err
+}
