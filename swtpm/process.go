@@ -44,7 +44,7 @@ func (t *TPM) start() error {
 	cmd := exec.Command(program, "socket", "--tpm2", "--tpmstate", "dir="+t.dir,
 		"--server", "type=unixio,fd=3", "--flags", "not-need-init,startup-clear", "--log", "file="+log)
 	cmd.ExtraFiles = []*os.File{listener}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if t.proc, err = spawn(cmd); err != nil {
 		return fmt.Errorf("swtpm: start %s: %w", program, err)
 	}
