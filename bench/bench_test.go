@@ -1,17 +1,31 @@
 package main
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 )
 
-func TestRunPutsTheTableIntoTheFile(t *testing.T) {
+func TestMain(m *testing.M) {
+	if len(os.Args) == 3 && os.Args[1] == echoCommand {
+		fmt.Fprintln(os.Stderr, serveEcho(os.Args[2]))
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
+
+// TestRun measures everything, hardly, against the real servers.
+func TestRun(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "README.md")
-	page := "before\n<!-- bench:names -->\nold\n<!-- /bench:names -->\nafter\n"
+	page := "before\n<!-- bench:names -->\nold\n<!-- /bench:names -->\nbetween\n" +
+		"<!-- bench:daemon -->\n<!-- /bench:daemon -->\nafter\n"
 	if err := os.WriteFile(file, []byte(page), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -23,12 +37,17 @@ func TestRunPutsTheTableIntoTheFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "before\n<!-- bench:names -->\n\n" + out.String() + "<!-- /bench:names -->\nafter\n"
+	names, daemon, _ := strings.Cut(out.String(), "\n\n| what | a second")
+	want := "before\n<!-- bench:names -->\n\n" + names + "\n\n<!-- /bench:names -->\nbetween\n" +
+		"<!-- bench:daemon -->\n\n| what | a second" + daemon + "<!-- /bench:daemon -->\nafter\n"
 	if string(got) != want {
 		t.Errorf("the file is\n%s\nwant\n%s", got, want)
 	}
 	for _, row := range []string{"google/uuid NewString", "google/uuid NewV7", "oklog/ulid Make", "Lease.AppendName",
-		"Lease.Name", "Minter.Lease", "Name.String", "Parse"} {
+		"Lease.Name", "Minter.Lease", "Name.String", "Parse",
+		"mint, kept connection, 1 client", "mint, kept connection, 4 clients", "mint, kept connection, 16 clients",
+		"mint, new connection, 1 client", "mint, new connection, 4 clients", "mint, new connection, 16 clients",
+		"names of one text answer", "`opmint mint`"} {
 		if !strings.Contains(out.String(), "\n| "+row) {
 			t.Errorf("no row of %s", row)
 		}
@@ -63,6 +82,77 @@ Medians of 3 rounds in turn, ratios taken within each round; `
 	}
 }
 
+func TestMarkdownOfRates(t *testing.T) {
+	seconds := func(times ...time.Duration) []time.Duration {
+		for i := range times {
+			times[i] *= time.Second
+		}
+		return times
+	}
+	theirs := &subject{name: "theirs", times: seconds(1, 4, 3), perRound: 30}
+	table := &table{id: "t", rounds: 3, note: "A note.\n\n", comparisons: []comparison{
+		{&subject{name: "faster", note: "1 client", times: seconds(2, 2, 2), perRound: 24_690}, theirs, 1},
+		{&subject{name: "slower", times: seconds(2, 8, 3), perRound: 30}, theirs, 0.6},
+		{&subject{name: "alone", times: seconds(1, 1, 1), perRound: 7, each: 1e6}, nil, 6e6},
+		{&subject{name: "too slow alone", times: seconds(1, 1, 1), perRound: 5, each: 1e6}, nil, 6e6},
+		{&subject{name: "without a target", times: seconds(1, 1, 1), perRound: 999}, theirs, 0},
+	}}
+	want := `| what | a second | against | a second | ratio | target |
+|---|---:|---|---:|---:|---|
+| faster, 1 client | 12,345 | theirs | 10 | 1234.50 | ≥ 1.00: reached |
+| slower | 10 | theirs | 10 | 0.50 | ≥ 0.60: **missed** |
+| alone | 7.00 million |  |  |  | ≥ 6.00 million: reached |
+| too slow alone | 5.00 million |  |  |  | ≥ 6.00 million: **missed** |
+| without a target | 999 | theirs | 10 | 99.90 |  |
+
+A note.
+
+Medians of 3 rounds in turn, ratios taken within each round; `
+	if got := table.markdown(); !strings.HasPrefix(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// TestReadHTTP: an answer that is none is no mint that was fast.
+func TestReadHTTP(t *testing.T) {
+	const good = "HTTP/1.1 201 Created\r\nContent-Length: 3\r\n\r\nabc"
+	for _, c := range []struct {
+		answer string
+		ok     bool
+	}{
+		{good, true},
+		{good[:len(good)-1], false},
+		{"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 3\r\n\r\nabc", false},
+		{"HTTP/1.1 201 Created\r\n\r\nabc", false},
+		{"HTTP/1.1 201 Created\r\n", false},
+		{strings.Repeat("x", 200), false},
+		{"", false},
+	} {
+		// In pieces as the kernel may deliver it.
+		err := readHTTP(iotest.HalfReader(strings.NewReader(c.answer)), make([]byte, 100))
+		if (err == nil) != c.ok {
+			t.Errorf("%q: %v", c.answer, err)
+		}
+	}
+}
+
+func TestServersThatDoNotStart(t *testing.T) {
+	s := new(servers)
+	defer s.stop()
+	err := s.start(t.Context(), filepath.Join(t.TempDir(), "none"), "sh", "-c", "echo no leave >&2; exit 7")
+	if err == nil || !strings.Contains(err.Error(), "exit status 7: no leave") {
+		t.Errorf("%v", err)
+	}
+	if err := s.start(t.Context(), "none", "no-such-program"); !errors.Is(err, exec.ErrNotFound) {
+		t.Errorf("%v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := s.start(ctx, "none", "sleep", "60"); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestMeasureStopsAtAnError(t *testing.T) {
 	broken := errors.New("broken")
 	for _, after := range []int{0, 10} {
@@ -73,7 +163,7 @@ func TestMeasureStopsAtAnError(t *testing.T) {
 			}
 			return nil
 		}}}}
-		if err := table.measure(20, time.Nanosecond); !errors.Is(err, broken) || !strings.Contains(err.Error(), "it") {
+		if err := table.measure(t.Context(), 20, time.Nanosecond); !errors.Is(err, broken) || !strings.Contains(err.Error(), "it") {
 			t.Errorf("after %d calls: %v", after, err)
 		}
 	}

@@ -5,10 +5,15 @@
 //	go run ./bench -write README.md    put them into the file, too
 //
 // A table's subjects take turns, round after round, so that what disturbs the
-// machine disturbs them all. What counts is the ratio to the table's baseline, which
+// machine disturbs them all. What counts is the ratio of one to another, which
 // travels from machine to machine where nanoseconds do not. It is taken in each
-// round; the figures of a subject are the medians of its rounds. A target that is not reached is marked and is
-// no failure: on a noisy machine it says little.
+// round; the figures of a subject are the medians of its rounds. A target that is
+// not reached is marked and is no failure: on a noisy machine it says little.
+//
+// The daemon is measured as it is run: opmintd, with a software TPM, against a
+// server in Go that sends back what it gets, and against uuidd of util-linux.
+// Servers are processes of their own; clients write requests that are ready, on
+// connections that are kept or made for each.
 //
 // In the file, table T stands between the lines <!-- bench:T --> and
 // <!-- /bench:T -->; what else stands between them is replaced.
@@ -20,6 +25,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
+	"syscall"
 	"time"
 )
 
@@ -35,7 +42,13 @@ func main() {
 	flag.IntVar(&o.rounds, "rounds", 11, "how often each subject is measured, 1 or more")
 	flag.DurationVar(&o.length, "length", 100*time.Millisecond, "how long each measurement takes, about")
 	flag.Parse()
-	if err := run(context.Background(), o, os.Stdout); err != nil {
+	if flag.Arg(0) == echoCommand {
+		fmt.Fprintf(os.Stderr, "bench: %v\n", serveEcho(flag.Arg(1)))
+		os.Exit(1)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, o, os.Stdout); err != nil {
 		fmt.Fprintf(os.Stderr, "bench: %v\n", err)
 		os.Exit(1)
 	}
@@ -47,20 +60,28 @@ func run(ctx context.Context, o options, stdout io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("prepare the table of names: %w", err)
 	}
-	for _, t := range []*table{names} {
-		if err := t.measure(max(1, o.rounds), o.length); err != nil {
-			return fmt.Errorf("measure the table of %s: %w", t.id, err)
-		}
-		text := t.markdown()
-		if _, err := fmt.Fprintln(stdout, text); err != nil {
-			return err
-		}
-		if o.file == "" {
-			continue
-		}
-		if err := writeTable(o.file, t.id, text); err != nil {
-			return fmt.Errorf("write the table of %s: %w", t.id, err)
-		}
+	if err := present(ctx, names, o, stdout); err != nil {
+		return err
+	}
+	daemon, stop, err := daemonTable(ctx)
+	if err != nil {
+		return fmt.Errorf("prepare the table of the daemon: %w", err)
+	}
+	defer stop()
+	return present(ctx, daemon, o, stdout)
+}
+
+// present measures a table, prints it, and puts it into the file.
+func present(ctx context.Context, t *table, o options, stdout io.Writer) error {
+	if err := t.measure(ctx, max(1, o.rounds), o.length); err != nil {
+		return fmt.Errorf("measure the table of %s: %w", t.id, err)
+	}
+	text := t.markdown()
+	if _, err := fmt.Fprintln(stdout, text); err != nil || o.file == "" {
+		return err
+	}
+	if err := writeTable(o.file, t.id, text); err != nil {
+		return fmt.Errorf("write the table of %s: %w", t.id, err)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"runtime"
 	"slices"
@@ -8,20 +9,24 @@ import (
 	"time"
 )
 
-// table is what is measured side by side.
+// table is what is measured side by side. Its rows are its subjects, the first of
+// which is the baseline; or its comparisons, if it has any.
 type table struct {
-	id       string // as in its markers, such as "names"
-	subjects []*subject
-	rounds   int
+	id          string // as in its markers, such as "names"
+	subjects    []*subject
+	comparisons []comparison // of subjects
+	note        string       // what the table does not say, or ""
+	rounds      int
 }
 
-// subject is one row of a table. The first row is the baseline.
+// subject is what is measured.
 type subject struct {
 	name string // of what is measured, as in the source
 	note string // more about it, or ""
 
-	// run does what is measured n times.
-	run func(n int) error
+	// run does what is measured n times, and each time counts as so many; 0 is 1.
+	run  func(n int) error
+	each int
 
 	// maxRatio is the time to stay within, as a part of the baseline's; 0 is no
 	// target. noAllocs is the target of no allocations.
@@ -34,7 +39,7 @@ type subject struct {
 }
 
 // measure measures each subject in turn, for about length, so many rounds.
-func (t *table) measure(rounds int, length time.Duration) error {
+func (t *table) measure(ctx context.Context, rounds int, length time.Duration) error {
 	t.rounds = rounds
 	for _, s := range t.subjects {
 		if err := s.calibrate(length); err != nil {
@@ -44,6 +49,9 @@ func (t *table) measure(rounds int, length time.Duration) error {
 	order := slices.Clone(t.subjects)
 	for range rounds {
 		for _, s := range order {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
 			if err := s.round(); err != nil {
 				return fmt.Errorf("%s: %w", s.name, err)
 			}
@@ -97,7 +105,7 @@ func (s *subject) nanoseconds() float64 {
 
 // nanosecondsIn returns the time of one operation in a round.
 func (s *subject) nanosecondsIn(round int) float64 {
-	return float64(s.times[round].Nanoseconds()) / float64(s.perRound)
+	return float64(s.times[round].Nanoseconds()) / float64(s.perRound*max(1, s.each))
 }
 
 // ratio returns the median of the ratios to base in each round, which a machine
@@ -136,17 +144,24 @@ func (s *subject) target(ratio float64) string {
 	return strings.Join(wants, ", ") + ": **missed**"
 }
 
+// title is what the subject is called in a table.
+func (s *subject) title() string {
+	if s.note == "" {
+		return s.name
+	}
+	return s.name + ", " + s.note
+}
+
 // markdown returns the measured table.
 func (t *table) markdown() string {
+	if t.comparisons != nil {
+		return t.ratesMarkdown()
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "| what | ns | of %s | allocs | target |\n|---|---:|---:|---:|---|\n", t.subjects[0].name)
 	for _, s := range t.subjects {
 		ratio := s.ratio(t.subjects[0])
-		name := s.name
-		if s.note != "" {
-			name += ", " + s.note
-		}
-		fmt.Fprintf(&b, "| %s | %.1f | %.2f | %.0f | %s |\n", name, s.nanoseconds(), ratio, s.allocs, s.target(ratio))
+		fmt.Fprintf(&b, "| %s | %.1f | %.2f | %.0f | %s |\n", s.title(), s.nanoseconds(), ratio, s.allocs, s.target(ratio))
 	}
 	fmt.Fprintf(&b, "\nMedians of %d rounds in turn, ratios taken within each round; %s, %s/%s, %d CPUs.\n",
 		t.rounds, runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+)
+
+// daemonNote is what one has to know to read the table.
+const daemonNote = "uuidd takes one request a connection, so its rate stands against both of ours. " +
+	"A program at 0.33 takes three times as long. The daemon's TPM is swtpm.\n\n"
+
+// emptyProgram is what an 'opmint mint' is compared with.
+const emptyProgram = "package main\n\nfunc main() {}\n"
+
+// daemonTable compares the daemon with a server that does nothing, and with
+// another that hands out unique keys. The returned function stops them all.
+func daemonTable(ctx context.Context) (t *table, stop func(), err error) {
+	dir, err := os.MkdirTemp("", "bench")
+	if err != nil {
+		return nil, nil, err
+	}
+	var s *servers
+	stop = func() {
+		if s != nil {
+			s.stop()
+		}
+		os.RemoveAll(dir)
+	}
+	if err = buildPrograms(ctx, dir); err == nil {
+		s, err = startServers(ctx, dir)
+	}
+	if err != nil {
+		stop()
+		return nil, nil, err
+	}
+	t = &table{id: "daemon", note: daemonNote}
+	for _, want := range daemonTargets {
+		t.compareRequests(s, want)
+	}
+	t.compareStream(s)
+	t.comparePrograms(s, dir)
+	return t, stop, nil
+}
+
+// buildPrograms builds what is compared, all with the same flags, into dir.
+func buildPrograms(ctx context.Context, dir string) error {
+	empty := filepath.Join(dir, "empty.go")
+	if err := os.WriteFile(empty, []byte(emptyProgram), 0o600); err != nil {
+		return err
+	}
+	for _, what := range []string{empty, "github.com/opmint/opmint/cmd/opmint", "github.com/opmint/opmint/cmd/opmintd"} {
+		build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", dir+"/", what)
+		build.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := build.CombinedOutput(); err != nil {
+			return fmt.Errorf("%v: %w: %s", build, err, out)
+		}
+	}
+	return nil
+}
