@@ -7,16 +7,22 @@ VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo unk
 build_flags := -trimpath -ldflags '-X main.version=$(VERSION)'
 tool        := go tool -modfile=tools.mod
 
-.PHONY: setup build test race test-vm fuzz bench lint install clean
+.PHONY: setup build run test race test-vm fuzz bench lint install clean
 
 # What the tests need besides Go: a C compiler for the race detector and, with
-# OpenSSL's headers, for the reference TPM; a software TPM; a virtual machine.
+# OpenSSL's headers, for the reference TPM; a software TPM; curl; uuidd, which the
+# daemon is measured against; a virtual machine.
 setup:
-	@packaging/need gcc libc6-dev libssl-dev swtpm
+	@packaging/need gcc libc6-dev libssl-dev swtpm curl uuid-runtime
 	@vmtest/setup.sh
 
 build:
 	CGO_ENABLED=0 go build $(build_flags) -o bin/ ./cmd/...
+
+# A software TPM and a daemon, to try out. Ctrl-C stops both.
+run: build
+	@packaging/need swtpm curl
+	@go run ./examples/run
 
 test: setup race test-vm
 
@@ -38,6 +44,7 @@ fuzz:
 
 # Ratios to peers, all measured in one run. WRITE=README.md puts the tables there.
 bench:
+	@packaging/need swtpm uuid-runtime
 	go run ./bench $(if $(WRITE),-write $(WRITE))
 
 lint:
@@ -51,7 +58,7 @@ lint:
 
 install: build
 	install -d $(DESTDIR)$(PREFIX)/bin
-	install bin/opmint $(DESTDIR)$(PREFIX)/bin/
+	install bin/opmint bin/opmintd $(DESTDIR)$(PREFIX)/bin/
 
 clean:
 	rm -rf bin .cache
