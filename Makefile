@@ -22,7 +22,8 @@ build:
 # A software TPM and a daemon, to try out. Ctrl-C stops both.
 run: build
 	@packaging/need swtpm curl
-	@go run ./examples/run
+	@go build -o .cache/run/run ./examples/run
+	@exec .cache/run/run
 
 test: setup race test-vm
 

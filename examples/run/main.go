@@ -35,7 +35,7 @@ const home = ".cache/run"
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	// 'go run' does not pass SIGTERM on to its program. Fails for no valid signal.
+	// make does not pass SIGTERM on to its program. Fails for no valid signal.
 	_ = unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGTERM), 0, 0, 0)
 	if err := run(ctx, os.Stdout); err != nil {
 		fmt.Fprintf(os.Stderr, "run: %v\n", err)
