@@ -65,6 +65,7 @@ func TestClaimFailedUnseen(t *testing.T) {
 			t.Error(err)
 		}
 		time.Sleep(time.Hour)
+		synctest.Wait()
 		s.err = nil
 		if epoch, err := c.Next(t.Context()); epoch != 1 || err != nil {
 			t.Errorf("epoch %d, %v", epoch, err)

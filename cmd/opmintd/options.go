@@ -84,9 +84,9 @@ func (o *options) register(cmd *cobra.Command) {
 	flags.Var(&o.logFormat, "log-format", "how the log is written")
 	flags.Var(&o.logLevel, "log-level", "what the log leaves out is below that")
 	for _, name := range []string{"assume", "log-format", "log-level"} {
-		f := flags.Lookup(name)
+		words := flags.Lookup(name).Value.(*choice).of
 		// Fails for a flag that does not exist.
-		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(f.Value.(*choice).of, cobra.ShellCompDirectiveNoFileComp))
+		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 	}
 }
 
@@ -104,7 +104,7 @@ func (o *options) class() (keygen.Class, error) {
 			"it needs a physical one", errRefused)
 	case o.assume.value == "":
 		return 0, fmt.Errorf("%w: names of class h need a physical TPM, and this version cannot see whether this is one: "+
-			"if it is no part of a virtual machine, and no copy or snapshot can take it back in time, say --assume physical", errRefused)
+			"if it is no virtual machine's, and nothing can take it back in time, say --assume physical", errRefused)
 	}
 	return keygen.ClassH, nil
 }

@@ -42,7 +42,8 @@ func openState(dir string) (*state, error) {
 	}
 	lock, err := server.TakeLock(filepath.Join(dir, lockFile))
 	if errors.Is(err, server.ErrLocked) {
-		return nil, fmt.Errorf("state folder %s: another daemon uses it: stop that one, or say another folder with --state: %w", dir, err)
+		return nil, fmt.Errorf("state folder %s: another daemon uses it: stop that one, or say another with --state: %w",
+			dir, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("state folder %s: %w", dir, err)

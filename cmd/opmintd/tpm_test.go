@@ -131,7 +131,9 @@ func ask[R any, PR *R](r *rig, cmd tpm2.Command[R, PR]) PR {
 // checkHandles fails the test if an object or a session is left in the TPM.
 func (r *rig) checkHandles() {
 	r.t.Helper()
-	for _, kind := range []tpm2.TPMHT{tpm2.TPMHTTransient, tpm2.TPMHTHMACSession, tpm2.TPMHTPolicySession, tpm2.TPMHTPersistent} {
+	for _, kind := range []tpm2.TPMHT{
+		tpm2.TPMHTTransient, tpm2.TPMHTHMACSession, tpm2.TPMHTPolicySession, tpm2.TPMHTPersistent,
+	} {
 		rsp := ask(r, tpm2.GetCapability{Capability: tpm2.TPMCapHandles, Property: uint32(kind) << 24, PropertyCount: 64})
 		left, err := rsp.CapabilityData.Data.Handles()
 		if err != nil {

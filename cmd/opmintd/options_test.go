@@ -1,0 +1,62 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"strings"
+	"testing"
+)
+
+// TestUsage has command lines that are wrong whatever the machine is like.
+func TestUsage(t *testing.T) {
+	r := newRig(t)
+	for _, c := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{"mint"}, `takes no arguments, and there is "mint"`},
+		{[]string{"--frob"}, "unknown flag: --frob"},
+		{[]string{"--socket", ""}, "the path is empty"},
+		{[]string{"--state", ""}, "the path is empty"},
+		{[]string{"--tpm", "tpmrm0"}, "not the address of a TPM"},
+		{[]string{"--tpm", "none"}, "--tpm none leaves no TPM that --assume physical could mean"},
+		{[]string{"--assume", "Physical"}, "want physical or virtual"},
+		{[]string{"--nv-index", "0x01c00002"}, "not in the owner's range"},
+		{[]string{"--names-per-epoch", "0"}, "want a number from 1 to 1099511627776"},
+		{[]string{"--names-per-epoch", "-1"}, "want a number from 1 to 1099511627776"},
+		{[]string{"--names-per-epoch", "1099511627777"}, "want a number from 1 to 1099511627776"},
+		{[]string{"--log-format", "xml"}, "want text or json"},
+		{[]string{"--log-level", "loud"}, "want debug or info or warn or error"},
+	} {
+		r.refused(exitUsage, c.says, c.args...)
+		r.refused(exitUsage, "see 'opmintd --help'", c.args...)
+	}
+	if _, err := os.Stat(r.state); !os.IsNotExist(err) {
+		t.Errorf("a wrong command line made the state folder: %v", err)
+	}
+}
+
+func TestHelpAndVersion(t *testing.T) {
+	for _, c := range []struct{ arg, want string }{
+		{"--version", "opmintd "}, {"--help", "--assume physical|virtual"},
+	} {
+		var stdout, stderr bytes.Buffer
+		if code := run(t.Context(), []string{c.arg}, &stdout, &stderr); code != exitDone ||
+			!strings.Contains(stdout.String(), c.want) || stderr.Len() > 0 {
+			t.Errorf("%s: exit %d\n%s%s", c.arg, code, stdout.String(), stderr.String())
+		}
+	}
+}
+
+// TestPlaces: what a flag says comes before the environment.
+func TestPlaces(t *testing.T) {
+	t.Setenv("OPMINT_SOCKET", "/from/environment")
+	var o options
+	if socket, _, err := o.places(); socket != "/from/environment" || err != nil {
+		t.Errorf("%s, %v", socket, err)
+	}
+	o.socket, o.state = "/from/flag", "/state"
+	if socket, state, err := o.places(); socket != "/from/flag" || state != "/state" || err != nil {
+		t.Errorf("%s, %s, %v", socket, state, err)
+	}
+}
