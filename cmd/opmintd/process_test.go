@@ -126,6 +126,18 @@ func (p *process) stop() {
 	p.endsWith(exitDone, "stopped")
 }
 
+// refuses waits for the end of a start, which has to be the end of the process too,
+// with a code and a sentence.
+func (p *process) refuses(code int, says string) {
+	p.t.Helper()
+	if p.logs("msg=started") {
+		p.t.Errorf("%v\nstarted, want an end with %d and %q", p.cmd.Args, code, says)
+		p.kill()
+		return
+	}
+	p.endsWith(code, says)
+}
+
 // endsWith waits for the end, which has to have a code and a sentence.
 func (p *process) endsWith(code int, says string) {
 	p.t.Helper()

@@ -25,7 +25,7 @@ func TestNoClass(t *testing.T) {
 		{[]string{"--tpm", "none"}, "without a TPM names are of class j"},
 	} {
 		args := append([]string{"--tpm", r.addr, "--state", r.state, "--socket", r.socket}, c.args...)
-		launch(t, args...).endsWith(exitRefused, c.says)
+		launch(t, args...).refuses(exitRefused, c.says)
 	}
 	r.checkUntouched()
 }

@@ -50,7 +50,7 @@ func (r *rig) start(more ...string) *process {
 // refused runs a daemon that has to end with a code and a sentence.
 func (r *rig) refused(code int, says string, more ...string) {
 	r.t.Helper()
-	launch(r.t, r.args(more...)...).endsWith(code, says)
+	launch(r.t, r.args(more...)...).refuses(code, says)
 }
 
 // counter is the TPM's counter, seen from outside.
