@@ -1,0 +1,36 @@
+// Package vtpmdetect tells a TPM that cannot be rolled back from one that can.
+//
+// A virtual TPM goes back in time with its virtual machine, and its monotonic
+// counters with it. This package looks at the TPM and at the machine around
+// it, and judges:
+//
+//	TPM, /sys, /proc, CPUID ──Gather──▶ Evidence ──Judge──▶ Verdict
+//	                           │          (JSON)              tpm, host, class, reasons
+//	                           └──▶ gaps: what could not be read, and why
+//
+// [Gather] reads the machine and decides nothing. [Judge] decides and reads
+// nothing: it is a pure function, a table of rules of which the first that
+// fits decides, each with a reason that a person can read. So a report from
+// any machine becomes a test by saving one file, which [ParseEvidence] reads.
+//
+//	tpm       the TPM is                                         class
+//	physical  a chip or firmware, on a machine that is no VM     h
+//	virtual   software                                           v
+//	shared    a chip, seen from a VM; perhaps by several         v
+//	unknown   not enough is known                                v
+//	none      looked for, and not there                          j
+//
+// What is promised:
+//
+//   - In doubt, never physical. What was not observed never counts for a chip:
+//     to forget an observation, to add a sign of a VM, or to present an
+//     endorsement key certificate, of whatever content, never turns a verdict
+//     to physical.
+//   - No evidence, however odd, panics. Every read is bounded, and chains of
+//     symbolic links end.
+//   - Nothing here is a defence against a hypervisor that lies well. One that
+//     hides the CPUID flag, has no VM's ACPI device, copies a laptop's DMI
+//     strings and emulates a chip down to its clock cannot be told from metal.
+//
+// What each signal is worth, and where it is wrong: docs/detection.md.
+package vtpmdetect
