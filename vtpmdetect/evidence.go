@@ -13,7 +13,8 @@ type Evidence struct {
 	// TPM is nil if a TPM was looked for and is not there, null in JSON.
 	// A TPM of which nothing was observed is &TPM{}; JSON without the key
 	// "tpm" is read as that, so that forgetting it does not mean "none".
-	TPM  *TPM `json:"tpm"`
+	TPM *TPM `json:"tpm"`
+	// Host is the machine around it.
 	Host Host `json:"host"`
 }
 
@@ -44,11 +45,12 @@ type Host struct {
 	Container            string   `json:"container,omitzero"`              // the container's manager; says nothing of the host
 }
 
-// DMI holds three strings of the SMBIOS tables.
+// DMI holds three strings of the SMBIOS tables (DSP0134), as /sys/class/dmi/id
+// names them.
 type DMI struct {
-	SysVendor   string `json:"sys_vendor,omitzero"`
-	ProductName string `json:"product_name,omitzero"`
-	BIOSVendor  string `json:"bios_vendor,omitzero"`
+	SysVendor   string `json:"sys_vendor,omitzero"`   // System Information, manufacturer
+	ProductName string `json:"product_name,omitzero"` // System Information, product name
+	BIOSVendor  string `json:"bios_vendor,omitzero"`  // Platform Firmware Information, vendor
 }
 
 // UnmarshalJSON ignores fields that this version does not know, as every
@@ -68,6 +70,7 @@ func (e *Evidence) UnmarshalJSON(data []byte) error {
 // hexadecimal digits; one to eight are read.
 type Word uint32
 
+// String prints w as its text.
 func (w Word) String() string { return fmt.Sprintf("0x%08x", uint32(w)) }
 
 // MarshalText implements [encoding.TextMarshaler].
@@ -80,6 +83,7 @@ func (w *Word) UnmarshalText(text []byte) error { return parseHex(text, (*uint32
 // without leading zeros; one to eight digits are read.
 type Millis uint32
 
+// String prints m as its text.
 func (m Millis) String() string { return fmt.Sprintf("%#x", uint32(m)) }
 
 // MarshalText implements [encoding.TextMarshaler].

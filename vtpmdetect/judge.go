@@ -10,8 +10,8 @@ const (
 	TPMPhysical TPMKind = "physical" // a chip or firmware of this machine
 	TPMVirtual  TPMKind = "virtual"  // software
 	TPMShared   TPMKind = "shared"   // a chip that is passed through to a virtual machine
-	TPMUnknown  TPMKind = "unknown"
-	TPMNone     TPMKind = "none"
+	TPMUnknown  TPMKind = "unknown"  // not enough is known of it
+	TPMNone     TPMKind = "none"     // there is none
 )
 
 // HostKind is what a machine is.
@@ -19,9 +19,9 @@ type HostKind string
 
 // What a machine can be.
 const (
-	HostMetal   HostKind = "metal"
-	HostVM      HostKind = "vm"
-	HostUnknown HostKind = "unknown"
+	HostMetal   HostKind = "metal"   // no hypervisor below it
+	HostVM      HostKind = "vm"      // a virtual machine
+	HostUnknown HostKind = "unknown" // not enough is known of it
 )
 
 // Class is the class of the names that a machine can mint: their first letter.
@@ -36,9 +36,9 @@ const (
 
 // Verdict is what the evidence means.
 type Verdict struct {
-	TPM     TPMKind  `json:"tpm"`
-	Host    HostKind `json:"host"`
-	Class   Class    `json:"class"`
+	TPM     TPMKind  `json:"tpm"`     // what the TPM is
+	Host    HostKind `json:"host"`    // what the machine is
+	Class   Class    `json:"class"`   // what names may promise on it
 	Reasons []Reason `json:"reasons"` // never empty; the deciding ones first
 }
 
@@ -48,7 +48,7 @@ type Reason struct {
 	Signal string `json:"signal"` // the field of the evidence, such as "tpm.driver"
 	Value  string `json:"value"`  // what it holds; empty where it is absent
 	Says   string `json:"says"`   // a TPMKind for a signal of the TPM, a HostKind for one of the host
-	Why    string `json:"why"`
+	Why    string `json:"why"`    // for people
 }
 
 // facts is the evidence with what follows from it, as the rules need it.
