@@ -13,8 +13,8 @@ import (
 	"testing/fstest"
 
 	"github.com/opmint/opmint/tpm"
-	"github.com/rogpeppe/go-internal/txtar"
 	"golang.org/x/sys/unix"
+	"golang.org/x/tools/txtar"
 )
 
 // A tree is a machine as a txtar archive. The names of its parts say what they
