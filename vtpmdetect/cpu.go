@@ -25,7 +25,8 @@ const (
 var hypervisorVendors = []string{
 	"KVMKVMKVM", "Linux KVM Hv", "TCGTCGTCGTCG", "XenVMMXenVMM", "VMwareVMware", vendorHyperV,
 	"VBoxVBoxVBox", "bhyve bhyve ", "ACRNACRNACRN", "prl hyperv  ", " lrpepyh  vr", "QNXQVMBSQG", " QNXQVMBSQG ",
-	"SRESRESRESRE", "Apple VZ", "HAXMHAXMHAXM", "NVMMNVMMNVMM", "OpenBSDVMM58", "UnisysSpar64", "Jailhouse", "EVMMEVMMEVMM",
+	"SRESRESRESRE", "Apple VZ", "HAXMHAXMHAXM", "NVMMNVMMNVMM", "OpenBSDVMM58", "UnisysSpar64", "Jailhouse",
+	"EVMMEVMMEVMM",
 }
 
 // cpu learns what the CPU says of a hypervisor. The kernel's word and the

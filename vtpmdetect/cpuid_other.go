@@ -2,5 +2,5 @@
 
 package vtpmdetect
 
-// hardwareCPUID is nil: the CPU has no CPUID instruction.
+// hardwareCPUID is nil: CPUID is executed on amd64 only.
 var hardwareCPUID CPUID

@@ -22,10 +22,9 @@
 //
 // What is promised:
 //
-//   - In doubt, never physical. What was not observed never counts for a chip:
-//     to forget an observation, to add a sign of a VM, or to present an
-//     endorsement key certificate, of whatever content, never turns a verdict
-//     to physical.
+//   - In doubt, never physical. To forget what speaks against a VM or for a
+//     chip, to add a sign of a VM, or to present an endorsement key
+//     certificate, of whatever content, never turns a verdict to physical.
 //   - No evidence, however odd, panics. Every read is bounded, and chains of
 //     symbolic links end.
 //   - Nothing here is a defence against a hypervisor that lies well. One that

@@ -71,8 +71,8 @@ func TestEKIssuer(t *testing.T) {
 
 // What stands in a TPM's index need not begin or end with the certificate.
 func TestEKIssuerAround(t *testing.T) {
-	der := certify(t, pkix.Name{Country: []string{"DE"}, Organization: []string{"Infineon, Inc."}, CommonName: "EK CA 003"})
-	const want = `CN=EK CA 003,O=Infineon\, Inc.,C=DE`
+	der := certify(t, pkix.Name{Country: []string{"DE"}, Organization: []string{"a, b"}, CommonName: "EK CA 003"})
+	const want = `CN=EK CA 003,O=a\, b,C=DE`
 	stored := []byte{0x10, 0x01, 0x00, byte(len(der) >> 8), byte(len(der))} // TCG PC Client 1.2, stored certificate
 	octets, err := asn1.Marshal(der)
 	if err != nil {

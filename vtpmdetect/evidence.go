@@ -42,7 +42,7 @@ type Host struct {
 	HypervRoot           *bool    `json:"hyperv_root,omitempty"`           // Hyper-V's root partition
 	SysHypervisor        string   `json:"sys_hypervisor,omitzero"`         // /sys/hypervisor/type
 	DeviceTreeHypervisor string   `json:"device_tree_hypervisor,omitzero"` // what the device tree says of a hypervisor
-	Container            string   `json:"container,omitzero"`              // the container's manager; says nothing of the host
+	Container            string   `json:"container,omitzero"`              // what manages the container
 }
 
 // DMI holds three strings of the SMBIOS tables (DSP0134), as /sys/class/dmi/id

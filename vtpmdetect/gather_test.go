@@ -150,7 +150,8 @@ func TestBounds(t *testing.T) {
 	}
 	evidence, gaps := Gather(Machine{Root: root})
 	host := evidence.Host
-	if host.DMI.SysVendor != "" || len(host.DMI.ProductName) != maxFile || host.CPUHypervisorFlag != nil || host.ACPIModalias != nil {
+	if host.DMI.SysVendor != "" || len(host.DMI.ProductName) != maxFile ||
+		host.CPUHypervisorFlag != nil || host.ACPIModalias != nil {
 		t.Errorf("read more than allowed: %+v", host)
 	}
 	for _, want := range []string{

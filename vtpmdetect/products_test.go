@@ -6,7 +6,8 @@ import "testing"
 // detect-virt and users' reports give it.
 func TestVMProducts(t *testing.T) {
 	for _, s := range []string{
-		"QEMU", "QEMU Virtual Machine", "KVM Virtual Machine", "Standard PC (i440FX + PIIX, 1996)", "Standard PC (Q35 + ICH9, 2009)",
+		"QEMU", "QEMU Virtual Machine", "KVM Virtual Machine",
+		"Standard PC (i440FX + PIIX, 1996)", "Standard PC (Q35 + ICH9, 2009)",
 		"SeaBIOS", "EFI Development Kit II / OVMF", "Proxmox distribution of EDK II", "Debian distribution of EDK II",
 		"Bochs", "KVM", "Red Hat", "RHEV Hypervisor KVM", "oVirt", "oVirt Node", "AHV", "KubeVirt", "Virtuozzo",
 		"OpenStack Foundation", "OpenStack Nova", "OpenStack Compute", "CloudStack KVM Hypervisor",

@@ -9,14 +9,15 @@ import (
 // VM has come first, then those that only the metal below a hypervisor has,
 // then what both have.
 var hostRules = []rule[HostKind]{
-	{"vm by device or product", HostVM, found(vmACPI, deviceTree, vmProduct)},
-	{"metal below a hypervisor", HostMetal, found(xenDom0, hypervRoot, metalProduct)},
-	{"vm by hypervisor", HostVM, found(hypervisorFlag, hypervisorVendor, sysHypervisor)},
-	{"metal by flag", HostMetal, found(noHypervisorFlag)},
-	{"unknown", HostUnknown, found(nothingOfHost)},
+	{"vm by device or product", HostVM, ofHost(vmACPI, deviceTree, vmProduct)},
+	{"metal below a hypervisor", HostMetal, ofHost(xenDom0, hypervRoot, metalProduct)},
+	{"vm by hypervisor", HostVM, ofHost(hypervisorFlag, hypervisorVendor, sysHypervisor)},
+	{"metal by flag", HostMetal, ofHost(noHypervisorFlag)},
+	{"unknown", HostUnknown, ofHost(nothingOfHost)},
 }
 
-func found(find ...func(facts) Reason) func(facts) []Reason {
+// ofHost makes one finder of several, as ofTPM does.
+func ofHost(find ...func(facts) Reason) func(facts) []Reason {
 	return func(f facts) []Reason { return collect(f, find) }
 }
 
@@ -64,7 +65,8 @@ func vmProduct(f facts) Reason {
 		{"host.dmi.bios_vendor", dmi.BIOSVendor},
 	} {
 		if name, ok := vmProductName(field.value); ok {
-			return Reason{Signal: field.signal, Value: field.value, Why: fmt.Sprintf("%q is the name of a VM product or of its firmware", name)}
+			return Reason{Signal: field.signal, Value: field.value,
+				Why: fmt.Sprintf("%q is the name of a VM product or of its firmware", name)}
 		}
 	}
 	return Reason{}
@@ -121,7 +123,7 @@ func noHypervisorFlag(f facts) Reason {
 		return Reason{}
 	}
 	return Reason{Signal: "host.cpu_hypervisor_flag", Value: "false",
-		Why: "the CPU says that no hypervisor runs it, and nothing contradicts it"}
+		Why: "the CPU says that no hypervisor runs it"}
 }
 
 func nothingOfHost(facts) Reason {

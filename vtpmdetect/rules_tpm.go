@@ -9,17 +9,17 @@ import (
 // what cannot be forged by the TPM's own answers comes before these.
 var tpmRules = []rule[TPMKind]{
 	{"none", TPMNone, noTPM},
-	{"virtual by place", TPMVirtual, reasons(virtualDriver, virtualDevice, softwareCA)},
-	{"unknown by state", TPMUnknown, reasons(failureMode, worldOfTEE, noManufacturer)},
-	{"virtual by maker", TPMVirtual, reasons(softwareMaker, microsoftOnVM)},
-	{"shared", TPMShared, reasons(chipOnVM)},
-	{"unknown", TPMUnknown, reasons(unknownMaker, softwareClock, unknownHost)},
-	{"physical", TPMPhysical, reasons(chipOnMetal)},
+	{"virtual by place", TPMVirtual, ofTPM(virtualDriver, virtualDevice, softwareCA)},
+	{"unknown by state", TPMUnknown, ofTPM(failureMode, worldOfTEE, noManufacturer)},
+	{"virtual by maker", TPMVirtual, ofTPM(softwareMaker, microsoftOnVM)},
+	{"shared", TPMShared, ofTPM(chipOnVM)},
+	{"unknown", TPMUnknown, ofTPM(unknownMaker, softwareClock, unknownHost)},
+	{"physical", TPMPhysical, ofTPM(chipOnMetal)},
 }
 
-// reasons makes one finder of several; those that find nothing return the zero
+// ofTPM makes one finder of several; those that find nothing return the zero
 // Reason. Without a TPM none is asked.
-func reasons(find ...func(facts) Reason) func(facts) []Reason {
+func ofTPM(find ...func(facts) Reason) func(facts) []Reason {
 	return func(f facts) []Reason {
 		if f.noTPM {
 			return nil
