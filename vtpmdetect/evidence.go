@@ -29,7 +29,7 @@ type TPM struct {
 	FailureMode  *bool   `json:"failure_mode,omitempty"`  // the TPM is in failure mode (Part 1, "Failure Mode")
 	Driver       string  `json:"driver,omitzero"`         // name of the kernel's driver, in sysfs or of the module
 	Device       string  `json:"device,omitzero"`         // path in /sys/devices, links resolved
-	EKIssuer     string  `json:"ek_issuer,omitzero"`      // issuer of the endorsement key certificate; not verified
+	EKIssuer     string  `json:"ek_issuer,omitzero"`      // issuers of EK certificates, with "; " between; not verified
 }
 
 // Host is what was seen of the machine around the TPM.

@@ -1,6 +1,7 @@
 package vtpmdetect
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -21,22 +22,44 @@ type Machine struct {
 	TPM *OpenedTPM
 }
 
-// OpenedTPM is what whoever opened a TPM learnt from it.
+// OpenedTPM is what whoever opened a TPM learnt from it; [Ask] makes one.
 type OpenedTPM struct {
-	Address       string          // as given to tpm.Open: a device file, unix:PATH or tcp:HOST:PORT
-	Properties    *tpm.Properties // nil if the TPM did not tell them
-	Err           error           // why Properties is nil
-	EKCertificate []byte          // as it stands in the TPM, whatever that is; nil: none there
+	// Address is a device file, unix:PATH or tcp:HOST:PORT; tpm.Auto if the
+	// machine's own TPM could not even be named.
+	Address         string
+	Properties      *tpm.Properties // nil if the TPM did not tell them
+	Err             error           // why Properties is nil
+	EKCertificates  [][]byte        // as tpm.Device.EKCertificates gives them
+	CertificatesErr error           // why they could not be read
+}
+
+// Ask learns from a TPM what [Gather] wants to know of it. It changes nothing
+// in the TPM, makes no key and needs no authorization. A TPM that does not
+// answer is an observation, and no error.
+func Ask(ctx context.Context, d *tpm.Device) *OpenedTPM {
+	o := &OpenedTPM{Address: d.String()}
+	properties, err := d.Properties(ctx)
+	if err != nil {
+		o.Err = err
+		return o
+	}
+	o.Properties = &properties
+	o.EKCertificates, o.CertificatesErr = d.EKCertificates(ctx)
+	return o
 }
 
 // LocalMachine is the machine this program runs on, without a TPM.
 func LocalMachine() Machine { return Machine{Root: os.DirFS("/"), CPUID: hardwareCPUID} }
 
+// NoSuchFile is the Why of gaps that are normal: no machine has all the files
+// that Gather looks for.
+const NoSuchFile = "no such file"
+
 // Gap is something that Gather did not learn.
 type Gap struct {
 	Signal string `json:"signal"` // the field of the evidence that lacks it
 	Path   string `json:"path"`   // where it was looked for
-	Why    string `json:"why"`    // "no such file", "permission denied" and the like
+	Why    string `json:"why"`    // NoSuchFile, "permission denied" and the like
 	Root   bool   `json:"root"`   // permission was refused: root may learn it
 }
 
@@ -45,7 +68,8 @@ type Gap struct {
 // normal, since a machine that is no Xen guest has no files of Xen.
 //
 // Without m.TPM the evidence says that there is no TPM only if the kernel's
-// list of them could be read and is empty, and no device file of one exists.
+// list of them could be read and is empty, no device file of one exists, and
+// the firmware announces none.
 func Gather(m Machine) (Evidence, []Gap) {
 	g := &gatherer{root: m.Root}
 	e := Evidence{TPM: g.tpm(m.TPM), Host: g.host()}
@@ -70,7 +94,7 @@ func (g *gatherer) failed(signal, where string, err error) {
 	case gap.Root:
 		gap.Why = "permission denied"
 	case errors.Is(err, fs.ErrNotExist):
-		gap.Why = "no such file"
+		gap.Why = NoSuchFile
 	case errors.As(err, &inner):
 		gap.Why = inner.Err.Error()
 	}

@@ -1,6 +1,7 @@
 package vtpmdetect
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/opmint/opmint/tpm"
@@ -23,6 +24,10 @@ func (g *gatherer) tpm(o *OpenedTPM) *TPM {
 		if d, ok := g.deviceOf(o.Address); ok {
 			g.device(d, t)
 		}
+	} else if o.Address == tpm.Auto {
+		if shown := g.unopened(); shown != nil {
+			t = shown
+		}
 	}
 	switch {
 	case o.Properties != nil:
@@ -32,14 +37,28 @@ func (g *gatherer) tpm(o *OpenedTPM) *TPM {
 	default:
 		g.gap(signalTPM, o.Address, "the TPM was not asked")
 	}
-	if len(o.EKCertificate) == 0 {
-		g.gap(signalIssuer, o.Address, "no endorsement key certificate was found in the TPM")
-	} else if issuer, err := ekIssuer(o.EKCertificate); err != nil {
-		g.failed(signalIssuer, o.Address, err)
-	} else {
-		t.EKIssuer = issuer
-	}
+	t.EKIssuer = g.issuers(o)
 	return t
+}
+
+// issuers names the issuers of all certificates: a TPM has one for each kind
+// of key, and any of them can tell of a software TPM.
+func (g *gatherer) issuers(o *OpenedTPM) string {
+	var names []string
+	for _, certificate := range o.EKCertificates {
+		if name, err := ekIssuer(certificate); err != nil {
+			g.failed(signalIssuer, o.Address, err)
+		} else if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	switch {
+	case o.CertificatesErr != nil:
+		g.failed(signalIssuer, o.Address, o.CertificatesErr)
+	case o.Properties != nil && len(o.EKCertificates) == 0:
+		g.gap(signalIssuer, o.Address, "no endorsement key certificate was found in the TPM")
+	}
+	return strings.Join(names, "; ")
 }
 
 func (g *gatherer) unopened() *TPM {
@@ -49,9 +68,9 @@ func (g *gatherer) unopened() *TPM {
 		return &TPM{}
 	}
 	if len(devices) == 0 {
-		for _, file := range []string{"dev/tpmrm0", "dev/tpm0"} {
-			if exists(g.root, file) {
-				g.gap(signalDevice, "/"+file, "the device file is there, and the kernel shows no TPM in /"+tpmClass)
+		for _, sign := range []string{"dev/tpmrm0", "dev/tpm0", "sys/firmware/acpi/tables/TPM2"} {
+			if exists(g.root, sign) {
+				g.gap(signalDevice, "/"+sign, "it speaks for a TPM, and the kernel shows none in /"+tpmClass)
 				return &TPM{}
 			}
 		}

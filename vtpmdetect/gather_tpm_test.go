@@ -29,25 +29,32 @@ func hasGap(gaps []Gap, signal, path, why string) bool {
 	})
 }
 
-// A chip on metal, whatever certificate is put in its index.
-func TestGatherCertificate(t *testing.T) {
-	swtpm := readEKCertificates(t)["swtpm-rsa2048.der"]
+// A chip on metal, whatever certificates are put in its indexes.
+func TestGatherCertificates(t *testing.T) {
+	certificates := readEKCertificates(t)
+	swtpm, unknown := certificates["swtpm-rsa2048.der"], certificates["unknown-ca-p256.der"]
+	const unknownCA = `CN=EK CA 003,OU=TPM,O=Example Chips\, Inc.,C=DE`
 	for name, tt := range map[string]struct {
-		certificate []byte
-		tpm         TPMKind
-		gap         string
+		certificates [][]byte
+		err          error
+		issuer       string
+		tpm          TPMKind
+		gap          string
 	}{
-		"none":    {nil, TPMPhysical, "no endorsement key certificate was found"},
-		"swtpm":   {swtpm, TPMVirtual, ""},
-		"unknown": {readEKCertificates(t)["unknown-ca-p256.der"], TPMPhysical, ""},
-		"garbage": {[]byte("garbage"), TPMPhysical, "no X.509 certificate"},
-		"huge":    {append(make([]byte, maxEKCertificate), swtpm...), TPMPhysical, "more than 65536"},
+		"none":       {nil, nil, "", TPMPhysical, "no endorsement key certificate was found"},
+		"unread":     {nil, errors.New("it smokes"), "", TPMPhysical, "it smokes"},
+		"swtpm":      {[][]byte{swtpm}, nil, "CN=swtpm-localca", TPMVirtual, ""},
+		"two":        {[][]byte{swtpm, certificates["swtpm-secp384r1.der"]}, nil, "CN=swtpm-localca", TPMVirtual, ""},
+		"two makers": {[][]byte{unknown, swtpm}, nil, unknownCA + "; CN=swtpm-localca", TPMVirtual, ""},
+		"unknown":    {[][]byte{unknown}, nil, unknownCA, TPMPhysical, ""},
+		"garbage":    {[][]byte{[]byte("garbage"), unknown}, nil, unknownCA, TPMPhysical, "no X.509 certificate"},
+		"huge":       {[][]byte{append(make([]byte, maxEKCertificate), swtpm...)}, nil, "", TPMPhysical, "more than 65536"},
 	} {
 		m := metalMachine(t)
-		m.TPM.EKCertificate = tt.certificate
+		m.TPM.EKCertificates, m.TPM.CertificatesErr = tt.certificates, tt.err
 		evidence, gaps := Gather(m)
-		if got := Judge(evidence).TPM; got != tt.tpm {
-			t.Errorf("%s: %s, want %s", name, got, tt.tpm)
+		if got := Judge(evidence).TPM; got != tt.tpm || evidence.TPM.EKIssuer != tt.issuer {
+			t.Errorf("%s: %s of %q, want %s of %q", name, got, evidence.TPM.EKIssuer, tt.tpm, tt.issuer)
 		}
 		if want := tt.gap != ""; hasGap(gaps, "tpm.ek_issuer", "/dev/tpmrm0", tt.gap) != want {
 			t.Errorf("%s: gaps %+v, want one that says %q", name, gaps, tt.gap)
@@ -71,6 +78,34 @@ func TestGatherTPMThatDoesNotTell(t *testing.T) {
 		if !hasGap(gaps, "tpm", "/dev/tpmrm0", want) {
 			t.Errorf("%v: gaps %+v", err, gaps)
 		}
+	}
+}
+
+// The machine's own TPM could not be named: what the kernel shows remains, and
+// it is never taken for none.
+func TestGatherAuto(t *testing.T) {
+	none, err := parseTree(readTrees(t)["none"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, m := range map[string]Machine{"tpm_tis": metalMachine(t), "": none.machine} {
+		m.TPM = &OpenedTPM{Address: tpm.Auto, Err: errors.New("no /dev/tpmrm0")}
+		evidence, gaps := Gather(m)
+		if evidence.TPM == nil || evidence.TPM.Driver != want || !hasGap(gaps, "tpm", "auto", "no /dev/tpmrm0") {
+			t.Errorf("evidence %+v, gaps %+v; want driver %q", evidence.TPM, gaps, want)
+		}
+	}
+}
+
+// A TPM that the firmware announces, and no driver for it.
+func TestGatherAnnouncedTPM(t *testing.T) {
+	none, err := parseTree(append(readTrees(t)["none"], "-- sys/firmware/acpi/tables/TPM2 ! --\n"...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	evidence, gaps := Gather(none.machine)
+	if evidence.TPM == nil || !hasGap(gaps, "tpm.device", "/sys/firmware/acpi/tables/TPM2", "kernel shows none") {
+		t.Errorf("evidence %+v, gaps %+v", evidence.TPM, gaps)
 	}
 }
 

@@ -130,7 +130,10 @@ func parseOpened(content []byte) (*OpenedTPM, error) {
 	if err := json.Unmarshal(content, &in); err != nil {
 		return nil, err
 	}
-	o := &OpenedTPM{Address: in.Address, EKCertificate: in.Certificate}
+	o := &OpenedTPM{Address: in.Address}
+	if in.Certificate != nil {
+		o.EKCertificates = [][]byte{in.Certificate}
+	}
 	switch in.Error {
 	case "":
 	case "permission":
