@@ -11,7 +11,7 @@
 // [Gather] reads the machine and decides nothing. [Judge] decides and reads
 // nothing: it is a pure function, a table of rules of which the first that
 // fits decides, each with a reason that a person can read. So a report from
-// any machine becomes a test by saving one file, which [ParseEvidence] reads.
+// any machine becomes a test by saving one file, which [ParseReport] reads.
 //
 //	tpm       the TPM is                                         class
 //	physical  a chip or firmware, on a machine that is no VM     h

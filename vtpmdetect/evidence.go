@@ -55,7 +55,7 @@ type DMI struct {
 
 // UnmarshalJSON ignores fields that this version does not know, as every
 // reader of an opmint answer does, so that reports of newer versions can be
-// judged. [ParseEvidence] names them.
+// judged. [ParseReport] names them.
 func (e *Evidence) UnmarshalJSON(data []byte) error {
 	type plain Evidence
 	p := plain{TPM: &TPM{}}

@@ -199,7 +199,7 @@ func FuzzTree(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, ignored, err := ParseEvidence(text); err != nil || len(ignored) > 0 {
+		if _, ignored, err := ParseReport(text); err != nil || len(ignored) > 0 {
 			t.Fatalf("%s: not read back: %v, %q", text, err, ignored)
 		}
 		Judge(evidence)

@@ -1,0 +1,93 @@
+package vtpmdetect
+
+import (
+	"encoding/json"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+func TestParseReport(t *testing.T) {
+	for _, tt := range []struct {
+		text    string
+		tpm     TPMKind
+		ignored string
+	}{
+		{text: `{"tpm":null}`, tpm: TPMNone},
+		{text: `{"tpm":{}}`, tpm: TPMUnknown},
+		{text: `{"host":{}}`, tpm: TPMUnknown},
+		{text: `{}`, tpm: TPMUnknown},
+		{text: `{"evidence":{"tpm":null},"verdict":{"tpm":"physical"},"note":[]}`, tpm: TPMNone},
+		{text: `{"evidence":{"tpm":null},"gaps":null}`, tpm: TPMNone},
+		{text: `{"evidence":null}`, tpm: TPMUnknown},
+		{text: `{"tpm":null,"host":null}`, tpm: TPMNone},
+		{text: `{"tpm":{"manufacturer":null}}`, tpm: TPMUnknown},
+		{text: `{"tpm":{"manufacturer":"0x1"}}`, tpm: TPMUnknown},
+		{text: `{"tpm":null,"gaps":[]}`, tpm: TPMNone, ignored: "gaps"},
+		{text: `{"tpm":null,"colour":1,"host":{"moon":{"phase":2},"dmi":{"board":"b"}}}`, tpm: TPMNone,
+			ignored: "colour host.dmi.board host.moon"},
+	} {
+		r, ignored, err := ParseReport([]byte(tt.text))
+		if err != nil || strings.Join(ignored, " ") != tt.ignored || r.Verdict.TPM != tt.tpm {
+			t.Errorf("%s: %v, ignored %q, %v; want %v, %q", tt.text, r.Verdict.TPM, ignored, err, tt.tpm, tt.ignored)
+		}
+	}
+}
+
+func TestParseReportRefuses(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"TPM":null}`:                               `field "TPM" must be spelt "tpm"`,
+		`{"Evidence":{"tpm":null}}`:                  `field "Evidence" must be spelt "evidence"`,
+		`{"host":{"dmi":{"Sys_Vendor":"QEMU"}}}`:     `field "host.dmi.Sys_Vendor" must be spelt "sys_vendor"`,
+		`{"tpm":{"manufacturer":1229346816}}`:        `field "tpm.manufacturer" must be a string`,
+		`{"tpm":{"manufacturer":"IFX"}}`:             `field "tpm.manufacturer": "IFX" is not 0x and one to eight`,
+		`{"tpm":{"manufacturer":"49465800"}}`:        `hexadecimal`,
+		`{"tpm":{"manufacturer":"0x"}}`:              `hexadecimal`,
+		`{"tpm":{"manufacturer":"0x-1"}}`:            `hexadecimal`,
+		`{"tpm":{"clock_update":"0x000001000"}}`:     `field "tpm.clock_update": "0x000001000" is not`,
+		`{"tpm":{"firmware":"0x1"}}`:                 `field "tpm.firmware" must be a list`,
+		`{"tpm":{"firmware":["0x1","x"]}}`:           `field "tpm.firmware[1]": "x" is not`,
+		`{"tpm":{"spec_revision":-1}}`:               `field "tpm.spec_revision" must be a number from 0 to 4294967295`,
+		`{"tpm":{"driver":1}}`:                       `field "tpm.driver" must be a string`,
+		`{"tpm":[]}`:                                 `field "tpm" must be an object`,
+		`{"host":{"cpu_hypervisor_flag":"false"}}`:   `field "host.cpu_hypervisor_flag" must be true or false`,
+		`{"evidence":{},"gaps":{}}`:                  `field "gaps" must be a list`,
+		`{"evidence":{},"gaps":[{"root":1}]}`:        `field "gaps[0].root" must be true or false`,
+		`{"evidence":[]}`:                            `field "evidence" must be an object`,
+		`[]`:                                         `not a JSON object`,
+		`null`:                                       `not a JSON object`,
+		"{\n \"tpm\": {\n  \"driver\": tpm_tis\n }}": `line 3: invalid character`,
+		"{\"tpm\":null}\n{}":                         `line 2: invalid character`,
+		"{\"tpm\":null,\n\n":                         `line 3: unexpected end`,
+		``:                                           `line 1: unexpected end`,
+		`"` + strings.Repeat("x", MaxReport) + `"`:   `more than 1048576 bytes`,
+	} {
+		r, ignored, err := ParseReport([]byte(text))
+		if !errors.Is(err, ErrNotEvidence) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.80s: error %v, want one with %q", text, err, want)
+		}
+		if !reflect.DeepEqual(r, Report{}) || ignored != nil {
+			t.Errorf("%.80s: refused, and yet read as %v, ignored %q", text, r, ignored)
+		}
+	}
+}
+
+// A report that was saved is a report that can be judged.
+func TestReportRoundTrip(t *testing.T) {
+	for name, data := range readTrees(t) {
+		tree, err := parseTree(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		report := Examine(tree.machine)
+		text, err := json.Marshal(report)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, ignored, err := ParseReport(text)
+		if err != nil || ignored != nil || !reflect.DeepEqual(got, report) {
+			t.Errorf("%s: read back as %+v, ignored %q, %v; want %+v", name, got, ignored, err, report)
+		}
+	}
+}
