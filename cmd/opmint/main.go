@@ -10,9 +10,9 @@
 //	1  error, such as a result that could not be written
 //	2  usage: unknown command, flag or format; wrong number of arguments; standard
 //	   input that is empty or too long
-//	3  refused: what was given as a name or a label is none; the daemon refuses; an
-//	   NV index that is not opmint's or whose secret is lost; a wrong authorization
-//	   for the TPM
+//	3  refused: what was given as a name, a label or evidence is none; the daemon
+//	   refuses; an NV index that is not opmint's or whose secret is lost; a wrong
+//	   authorization for the TPM
 //	75 busy or unknown, or no daemon is there: try again
 //
 // Each command is a constructor that declares its flags and a function that does
@@ -32,6 +32,7 @@ import (
 	"github.com/opmint/opmint/api"
 	"github.com/opmint/opmint/keygen"
 	"github.com/opmint/opmint/tpm"
+	"github.com/opmint/opmint/vtpmdetect"
 )
 
 // The exit codes.
@@ -87,7 +88,7 @@ func exitCode(err error) int {
 
 // isRefusal reports whether the same will be refused again.
 func isRefusal(err error) bool {
-	return is(err, keygen.ErrInvalid,
+	return is(err, keygen.ErrInvalid, vtpmdetect.ErrNotEvidence,
 		api.ErrBadRequest, api.ErrForbidden, api.ErrNotFound, api.ErrMethodNotAllowed, api.ErrTooLarge,
 		tpm.ErrStranger, tpm.ErrAuthLost, tpm.ErrOwnerAuth, tpm.ErrEndorsementAuth)
 }

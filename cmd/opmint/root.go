@@ -35,6 +35,7 @@ try again.`,
 		newSemanticCommand(),
 		newRenderCommand(),
 		newReceiversCommand(),
+		newDetectCommand(),
 		newProvisionCommand(),
 		newVersionCommand(),
 	)
