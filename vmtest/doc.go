@@ -2,7 +2,7 @@
 // machine back in time. A socket to a software TPM shows neither what the kernel's TPM driver does nor what a
 // snapshot does to a running system; this does.
 //
-//	this process ──┬── socket ── QEMU ── serial line ── vmtest/guest, the machine's only program
+//	this process ──┬── socket ── QEMU ── serial line ── vmtest/guest, which runs opmint's programs
 //	               ├── socket ── QEMU's monitor: snapshot, restore
 //	               └── swtpm ─── QEMU ── /dev/tpm0, /dev/tpmrm0
 //

@@ -24,36 +24,56 @@ func FindKernel() (string, error) {
 	return found[0], nil
 }
 
-// BuildInitramfs compiles the guest program and writes to path an initramfs in which it is the first program.
+// programs are what the machine has, by their path in it: its first program, and those that it can be asked to run.
+var programs = []struct{ path, source string }{
+	{"init", "github.com/opmint/opmint/vmtest/guest"},
+	{"opmint", "github.com/opmint/opmint/cmd/opmint"},
+}
+
+// BuildInitramfs compiles the machine's programs and writes to path an initramfs of them.
 func BuildInitramfs(ctx context.Context, path string) error {
-	program := path + ".init"
-	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", program,
-		"github.com/opmint/opmint/vmtest/guest")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH=amd64")
-	if out, err := build.CombinedOutput(); err != nil {
-		return fmt.Errorf("build the guest program: %w\n%s", err, out)
-	}
-	content, err := os.ReadFile(program)
+	folder, err := os.MkdirTemp("", "vmtest")
 	if err != nil {
-		return fmt.Errorf("read the guest program: %w", err)
+		return fmt.Errorf("build the initramfs: %w", err)
+	}
+	defer os.RemoveAll(folder)
+	if err := compile(ctx, folder); err != nil {
+		return err
 	}
 	var archive bytes.Buffer
-	writeCPIO(&archive, "init", content)
+	for _, p := range programs {
+		content, err := os.ReadFile(filepath.Join(folder, filepath.Base(p.source)))
+		if err != nil {
+			return fmt.Errorf("build the initramfs: %w", err)
+		}
+		writeCPIO(&archive, p.path, executable, content)
+	}
+	writeCPIO(&archive, "TRAILER!!!", 0, nil)
 	if err := os.WriteFile(path, archive.Bytes(), 0o600); err != nil {
 		return fmt.Errorf("write the initramfs: %w", err)
 	}
 	return nil
 }
 
-// writeCPIO writes one executable file in the format that the kernel unpacks as its first file system: "newc" of
-// cpio, as in the kernel's Documentation/driver-api/early-userspace/buffer-format.rst.
-func writeCPIO(w *bytes.Buffer, name string, content []byte) {
-	const executable = 0o100755
-	writeCPIOEntry(w, name, executable, content)
-	writeCPIOEntry(w, "TRAILER!!!", 0, nil)
+// compile makes programs that need no library.
+func compile(ctx context.Context, folder string) error {
+	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", folder)
+	for _, p := range programs {
+		build.Args = append(build.Args, p.source)
+	}
+	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH=amd64")
+	if out, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("build the machine's programs: %w\n%s", err, out)
+	}
+	return nil
 }
 
-func writeCPIOEntry(w *bytes.Buffer, name string, mode int, content []byte) {
+// executable is the mode of a program, in stat's form.
+const executable = 0o100755
+
+// writeCPIO writes a file in the format that the kernel unpacks as its first file system: "newc" of cpio, as in the
+// kernel's Documentation/driver-api/early-userspace/buffer-format.rst.
+func writeCPIO(w *bytes.Buffer, name string, mode int, content []byte) {
 	const inode, uid, gid, links, mtime, major, minor, deviceMajor, deviceMinor, check = 0, 0, 0, 1, 0, 0, 0, 0, 0, 0
 	fmt.Fprintf(w, "070701%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%s\x00", inode, mode, uid, gid, links,
 		mtime, len(content), major, minor, deviceMajor, deviceMinor, len(name)+1, check, name)

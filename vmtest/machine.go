@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 )
 
 // A Machine is a virtual machine while it is off.
@@ -15,8 +16,10 @@ type Machine struct {
 	Folder string
 	// Kernel and Initramfs are files as FindKernel and BuildInitramfs give them.
 	Kernel, Initramfs string
-	// TPM is how the machine sees its TPM, as QEMU's device is called: tpm-crb or tpm-tis.
+	// TPM is how the machine sees its TPM, as QEMU's device is called: tpm-crb or tpm-tis; empty: it has none.
 	TPM string
+	// CPU are features that the processor has or, with a minus sign, lacks, as QEMU's -cpu calls them: "-hypervisor".
+	CPU []string
 	// Generation is the GUID that a hypervisor changes when it takes a machine back or clones it; empty: the machine has
 	// no such device. All runs of a machine have it or none.
 	Generation string
@@ -84,23 +87,35 @@ func (m *Machine) start(vm *VM, arguments []string) error {
 		return err
 	}
 	defer control.Close()
-	tpmOfQEMU, tpmOfSWTPM, err := socketPair()
-	if err != nil {
-		return err
-	}
-	defer tpmOfQEMU.Close()
-	defer tpmOfSWTPM.Close()
-
-	swtpm := exec.Command("swtpm", "socket", "--tpm2", "--terminate", "--tpmstate", "dir="+m.path("tpm"),
-		"--ctrl", "type=unixio,clientfd=3", "--log", "file="+m.path("swtpm.log"))
-	swtpm.ExtraFiles = []*os.File{tpmOfSWTPM}
-	if vm.swtpm, err = start(swtpm); err != nil {
-		return err
-	}
 	qemu := exec.Command("qemu-system-x86_64", append(m.arguments(), arguments...)...)
-	qemu.ExtraFiles = []*os.File{agent, control, tpmOfQEMU}
+	qemu.ExtraFiles = []*os.File{agent, control}
+	if m.TPM != "" {
+		ofTPM, err := m.startTPM(vm)
+		if err != nil {
+			return err
+		}
+		defer ofTPM.Close()
+		qemu.ExtraFiles = append(qemu.ExtraFiles, ofTPM)
+	}
 	vm.qemu, err = start(qemu)
 	return err
+}
+
+// startTPM starts the TPM and returns the socket to it, for QEMU.
+func (m *Machine) startTPM(vm *VM) (*os.File, error) {
+	ofQEMU, ofTPM, err := socketPair()
+	if err != nil {
+		return nil, err
+	}
+	defer ofTPM.Close()
+	swtpm := exec.Command("swtpm", "socket", "--tpm2", "--terminate", "--tpmstate", "dir="+m.path("tpm"),
+		"--ctrl", "type=unixio,clientfd=3", "--log", "file="+m.path("swtpm.log"))
+	swtpm.ExtraFiles = []*os.File{ofTPM}
+	if vm.swtpm, err = start(swtpm); err != nil {
+		ofQEMU.Close()
+		return nil, err
+	}
+	return ofQEMU, nil
 }
 
 // arguments are QEMU's. Its files 3, 4 and 5 are its ends of the serial line, the monitor and the TPM. Two of them
@@ -110,13 +125,16 @@ func (m *Machine) start(vm *VM, arguments []string) error {
 func (m *Machine) arguments() []string {
 	arguments := []string{
 		"-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
-		"-M", "q35", "-accel", "tcg", "-cpu", "max,-cx16", "-smp", "1", "-m", "256",
+		"-M", "q35", "-accel", "tcg", "-cpu", strings.Join(append([]string{"max,-cx16"}, m.CPU...), ","), "-smp", "1", "-m", "256",
 		"-kernel", m.Kernel, "-initrd", m.Initramfs, "-append", "console=ttyS0 panic=-1 no_timer_check",
 		"-chardev", "file,id=console,path=" + m.path("console.log"), "-serial", "chardev:console",
 		"-chardev", "socket,id=agent,fd=3", "-serial", "chardev:agent",
 		"-chardev", "socket,id=control,fd=4", "-mon", "chardev=control,mode=control",
-		"-chardev", "socket,id=tpm,fd=5", "-tpmdev", "emulator,id=tpm0,chardev=tpm", "-device", m.TPM + ",tpmdev=tpm0",
 		"-drive", "if=none,id=disk,format=qcow2,file=" + m.path("disk.qcow2"),
+	}
+	if m.TPM != "" {
+		arguments = append(arguments, "-chardev", "socket,id=tpm,fd=5", "-tpmdev", "emulator,id=tpm0,chardev=tpm",
+			"-device", m.TPM+",tpmdev=tpm0")
 	}
 	if m.Generation != "" {
 		arguments = append(arguments, "-device", "vmgenid,guid="+m.Generation)

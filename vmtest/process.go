@@ -56,3 +56,11 @@ func (p *process) kill() {
 	_ = p.cmd.Process.Kill() // fails only where it has ended already
 	<-p.exited
 }
+
+// String tells how the program has ended and what it complained of. It has to be gone, unless it was never started (nil).
+func (p *process) String() string {
+	if p == nil {
+		return "not started"
+	}
+	return fmt.Sprintf("%v %s", p.cmd.ProcessState, &p.stderr)
+}

@@ -95,6 +95,5 @@ func (vm *VM) explain(err error) error {
 		<-vm.qemu.exited
 	}
 	vm.Kill()
-	return fmt.Errorf("%w\nQEMU: %v %s\nswtpm: %v %s\nconsole: %s", err, vm.qemu.cmd.ProcessState, &vm.qemu.stderr,
-		vm.swtpm.cmd.ProcessState, &vm.swtpm.stderr, vm.Console())
+	return fmt.Errorf("%w\nQEMU: %v\nswtpm: %v\nconsole: %s", err, vm.qemu, vm.swtpm, vm.Console())
 }

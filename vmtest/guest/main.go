@@ -1,5 +1,5 @@
-// Command guest is the only program of the virtual machine of package vmtest, and its first: it mounts what a program
-// expects of a Linux system and does tasks that the test outside asks for over the second serial line.
+// Command guest is the first program of the virtual machine of package vmtest: it mounts what a program expects of
+// a Linux system and does tasks that the test outside asks for over the second serial line.
 //
 // Both directions are lines of JSON:
 //
