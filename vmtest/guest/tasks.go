@@ -2,8 +2,10 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 
@@ -16,6 +18,7 @@ var tasks = map[string]func(arguments json.RawMessage) (any, error){
 	"properties": task(properties),
 	"define":     task(define),
 	"claim":      task(claim),
+	"detect":     task(detect),
 }
 
 // task makes a task of a function with arguments of its own type.
@@ -27,6 +30,15 @@ func task[A, R any](do func(A) (R, error)) func(json.RawMessage) (any, error) {
 		}
 		return do(arguments)
 	}
+}
+
+// detect returns what the program opmint says of this machine.
+func detect(struct{}) (json.RawMessage, error) {
+	report, err := exec.Command("/opmint", "detect", "--json").Output()
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		err = fmt.Errorf("%w: %s", err, exit.Stderr)
+	}
+	return report, err
 }
 
 type systemResult struct {
