@@ -127,23 +127,58 @@ func (t *TPM) Snapshot(to string) error {
 	if err := os.MkdirAll(to, 0o700); err != nil {
 		return fmt.Errorf("swtpm: make the folder for a snapshot: %w", err)
 	}
-	return replaceState(to, t.dir)
+	state, err := readState(to, t.dir)
+	if err != nil {
+		return err
+	}
+	return writeState(to, state)
 }
 
 // Rewind kills the TPM, puts the state back that Snapshot copied into the
-// folder from, and starts it again at the same address.
+// folder from, and starts it again at the same address. If from holds no state
+// of a TPM, or is the TPM's own folder, nothing happens but the error.
 func (t *TPM) Rewind(from string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	state, err := readState(t.dir, from)
+	if err != nil {
+		return err
+	}
 	t.kill()
-	if err := replaceState(t.dir, from); err != nil {
+	if err := writeState(t.dir, state); err != nil {
 		return err
 	}
 	return t.start()
 }
 
-// replaceState makes the TPM state in the folder to equal to that in from.
-func replaceState(to, from string) error {
+// readState reads the state of a TPM in the folder from, name by name, which is
+// to replace that in the folder to.
+func readState(to, from string) (map[string][]byte, error) {
+	target, err := os.Stat(to)
+	if err != nil {
+		return nil, fmt.Errorf("swtpm: copy the state: %w", err)
+	}
+	if source, err := os.Stat(from); err == nil && os.SameFile(source, target) {
+		return nil, fmt.Errorf("swtpm: copy the state in %s onto itself", from)
+	}
+	files, err := filepath.Glob(filepath.Join(from, stateFiles))
+	if err != nil {
+		return nil, fmt.Errorf("swtpm: look for the state: %w", err)
+	}
+	if len(files) == 0 {
+		return nil, fmt.Errorf("swtpm: no state of a TPM in %s: %w", from, os.ErrNotExist)
+	}
+	state := make(map[string][]byte, len(files))
+	for _, name := range files {
+		if state[filepath.Base(name)], err = os.ReadFile(name); err != nil {
+			return nil, fmt.Errorf("swtpm: copy the state: %w", err)
+		}
+	}
+	return state, nil
+}
+
+// writeState replaces the state in the folder to.
+func writeState(to string, state map[string][]byte) error {
 	old, err := filepath.Glob(filepath.Join(to, stateFiles))
 	if err != nil {
 		return fmt.Errorf("swtpm: look for the old state: %w", err)
@@ -153,16 +188,8 @@ func replaceState(to, from string) error {
 			return fmt.Errorf("swtpm: remove the old state: %w", err)
 		}
 	}
-	files, err := filepath.Glob(filepath.Join(from, stateFiles))
-	if err != nil || len(files) == 0 {
-		return fmt.Errorf("swtpm: no state of a TPM in %s (%w)", from, errors.Join(err, os.ErrNotExist))
-	}
-	for _, name := range files {
-		data, err := os.ReadFile(name)
-		if err != nil {
-			return fmt.Errorf("swtpm: copy the state: %w", err)
-		}
-		if err := os.WriteFile(filepath.Join(to, filepath.Base(name)), data, 0o600); err != nil {
+	for name, data := range state {
+		if err := os.WriteFile(filepath.Join(to, name), data, 0o600); err != nil {
 			return fmt.Errorf("swtpm: copy the state: %w", err)
 		}
 	}

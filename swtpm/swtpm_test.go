@@ -115,10 +115,29 @@ func TestRewindRepeats(t *testing.T) {
 	}
 }
 
-func TestRewindWithoutSnapshot(t *testing.T) {
+// TestRewindFromNoSnapshot leaves the TPM as it is.
+func TestRewindFromNoSnapshot(t *testing.T) {
 	tpm := StartTest(t)
-	if err := tpm.Rewind(t.TempDir()); err == nil || !strings.Contains(err.Error(), "no state of a TPM") {
-		t.Errorf("Rewind from an empty folder: %v", err)
+	define(t, tpm)
+	last := next(t, tpm)
+	for _, test := range []struct{ from, says string }{
+		{t.TempDir(), "no state of a TPM"},
+		{filepath.Join(t.TempDir(), "none"), "no state of a TPM"},
+		{tpm.dir, "onto itself"},
+		{tpm.dir + "/.", "onto itself"},
+	} {
+		if err := tpm.Rewind(test.from); err == nil || !strings.Contains(err.Error(), test.says) {
+			t.Errorf("Rewind from %s: %v, want %q", test.from, err, test.says)
+		}
+	}
+	if err := tpm.Snapshot(tpm.dir); err == nil {
+		t.Error("a snapshot into the TPM's own folder")
+	}
+	if err := tpm.Restart(); err != nil {
+		t.Fatal(err)
+	}
+	if got := next(t, tpm); got != last+1 {
+		t.Errorf("counter %d after refusals, want %d", got, last+1)
 	}
 }
 
