@@ -2,6 +2,7 @@ package tpm
 
 import (
 	"context"
+	"errors"
 	"fmt"
 )
 
@@ -67,7 +68,7 @@ func (c *Counter) try(l *link, idx *index) (mine bool, err error) {
 	}
 	s.endsWithNext()
 	after, err := idx.read(l, s)
-	if isLost(err) {
+	if isLost(err) && !errors.Is(err, context.Canceled) {
 		return false, fmt.Errorf("%w: the counter was incremented, but its value is not known: %w", ErrOutcomeUnknown, err)
 	}
 	if err != nil {

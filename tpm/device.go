@@ -22,6 +22,8 @@ type Device struct {
 	connect func(context.Context) (wire, error)
 	// turn has room for one: the operation that uses the TPM.
 	turn chan struct{}
+	// closed is closed by Close.
+	closed chan struct{}
 }
 
 // errClosed is what a Device answers after Close.
@@ -47,7 +49,7 @@ func Open(addr string) (*Device, error) {
 		}
 		addr = path
 	}
-	d := &Device{addr: addr, turn: make(chan struct{}, 1)}
+	d := &Device{addr: addr, turn: make(chan struct{}, 1), closed: make(chan struct{})}
 	network, target, _ := strings.Cut(addr, ":")
 	switch {
 	case strings.HasPrefix(addr, "/"):
@@ -76,47 +78,62 @@ func Open(addr string) (*Device, error) {
 // String returns the address that d was opened with.
 func (d *Device) String() string { return d.addr }
 
-// Close waits for the operation that runs, if any, and makes all later ones
-// fail. It is called once.
+// Close makes all later operations fail, and those that wait for their turn. It
+// waits for nothing: an operation that runs goes on to its end, which its
+// context can hasten, and closes its connection itself. Close is called once.
 func (d *Device) Close() error {
-	d.turn <- struct{}{}
-	d.connect = func(context.Context) (wire, error) { return nil, errClosed }
-	<-d.turn
+	close(d.closed)
 	return nil
 }
 
 // operate runs f on a new connection, and once more on another one if an
-// answer was lost: f looks at the TPM's state itself before it changes it. All
+// answer was lost: f looks at the index itself before it changes it. All
 // of it is bounded by limit, except that a command that changes the TPM is
 // waited for, once sent, for as long as answerLimit.
 func (d *Device) operate(ctx context.Context, limit time.Duration, f func(*link) error) error {
 	ctx, cancel := within(ctx, limit)
 	defer cancel()
 	err := d.once(ctx, f)
-	if !isLost(err) {
+	if !isLost(err) || ctx.Err() != nil {
 		return err
 	}
-	again := d.once(ctx, f)
-	if again == nil {
+	looked := false
+	again := d.once(ctx, func(l *link) error {
+		defer func() { looked = l.looked }()
+		return f(l)
+	})
+	switch {
+	case again == nil:
 		return nil
-	}
-	if isInconclusive(again) {
+	case isLost(again) || !looked:
 		return fmt.Errorf("%w (TPM opened again after: %w)", again, err)
 	}
-	// The second time the TPM told where things stand, so that nothing is left
+	// The second time the TPM showed how things stand, so that nothing is left
 	// unknown that was unknown before.
 	return fmt.Errorf("%w (TPM opened again after: %v)", again, err)
 }
 
 // once runs f on a connection of its own.
 func (d *Device) once(ctx context.Context, f func(*link) error) error {
+	if ctx.Err() != nil {
+		return cannotOpen(d.addr, context.Cause(ctx))
+	}
 	select {
 	case d.turn <- struct{}{}:
+	case <-d.closed:
+		return cannotOpen(d.addr, errClosed)
 	case <-ctx.Done():
 		return fmt.Errorf("%w: %w %s: another operation has not ended: %w",
 			ErrBusy, errUnreachable, d.addr, context.Cause(ctx))
 	}
-	w, err := d.connect(ctx)
+	var w wire
+	var err error
+	select {
+	case <-d.closed:
+		err = errClosed
+	default:
+		w, err = d.connect(ctx)
+	}
 	if err != nil {
 		<-d.turn
 		return cannotOpen(d.addr, err)

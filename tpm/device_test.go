@@ -1,12 +1,15 @@
 package tpm
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -19,9 +22,37 @@ func TestClose(t *testing.T) {
 	if err := d.operate(t.Context(), shortLimit, readOne); !errors.Is(err, errClosed) {
 		t.Errorf("after Close: %v", err)
 	}
+	if _, err := d.Properties(t.Context()); !errors.Is(err, errClosed) {
+		t.Errorf("after Close: %v", err)
+	}
 	if d.String() != "scripted" {
 		t.Errorf("String: %q", d)
 	}
+}
+
+// TestCloseStuck closes a Device whose wire hangs in a command that was given up.
+func TestCloseStuck(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		freed := make(chan struct{})
+		defer close(freed)
+		d := on()
+		d.connect = func(context.Context) (wire, error) { return stuck{freed}, nil }
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := d.operate(ctx, shortLimit, readOne); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("a stuck command: %v", err)
+		}
+		waits := make(chan error)
+		go func() { waits <- d.operate(t.Context(), shortLimit, readOne) }()
+		synctest.Wait()
+		began := time.Now()
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := <-waits; !errors.Is(err, errClosed) || time.Since(began) > 0 {
+			t.Errorf("an operation that waited: %v after %v", err, time.Since(began))
+		}
+	})
 }
 
 func TestOpenRefuses(t *testing.T) {

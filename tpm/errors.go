@@ -1,7 +1,6 @@
 package tpm
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -94,14 +93,7 @@ var errUnreachable = errors.New("open TPM")
 // that a new connection may help.
 func isLost(err error) bool {
 	var lost *CommandError
-	return errors.As(err, &lost) && !errors.Is(err, context.Canceled)
-}
-
-// isInconclusive reports whether err says nothing about the state of the TPM.
-func isInconclusive(err error) bool {
-	var lost *CommandError
-	var rc tpm2.TPMRC
-	return errors.As(err, &lost) || errors.Is(err, errUnreachable) || errors.As(err, &rc) && isBusy(rc)
+	return errors.As(err, &lost)
 }
 
 // commands names the commands that this package sends.

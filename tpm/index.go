@@ -51,6 +51,7 @@ func indexPublic(handle tpm2.TPMHandle, incarnation [secretSize]byte, written bo
 func findIndex(l *link, handle tpm2.TPMHandle) (*index, error) {
 	rsp, err := run(l, tpm2.NVReadPublic{NVIndex: handle})
 	if errors.Is(err, tpm2.TPMRCHandle) {
+		l.looked = true
 		return nil, nil
 	}
 	if err != nil {
@@ -60,6 +61,7 @@ func findIndex(l *link, handle tpm2.TPMHandle) (*index, error) {
 	if err != nil {
 		return nil, l.failed(true, err)
 	}
+	l.looked = true
 	found := index{handle: handle, written: public.Attributes.Written}
 	copy(found.incarnation[:], public.AuthPolicy.Buffer)
 	raw := rsp.NVPublic.Bytes()

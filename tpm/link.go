@@ -56,6 +56,8 @@ type link struct {
 	wire wire
 	last tpm2.TPMCC // the command sent last
 	lost error      // why nothing can be sent any more
+	// looked: the TPM has shown what stands at the index.
+	looked bool
 	// pending ends when an exchange does that was given up; else nil.
 	pending chan reply
 }

@@ -40,7 +40,7 @@ func (s *scripted) close() { close(s.closed) }
 
 // on returns a Device whose connections are the given wires, one after another.
 func on(wires ...*scripted) *Device {
-	d := &Device{addr: "scripted", managed: true, turn: make(chan struct{}, 1)}
+	d := &Device{addr: "scripted", managed: true, turn: make(chan struct{}, 1), closed: make(chan struct{})}
 	d.connect = func(context.Context) (wire, error) {
 		if len(wires) == 0 {
 			return nil, net.ErrClosed
@@ -141,7 +141,7 @@ func TestStuckDevice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		freed := make(chan struct{})
 		wires := []wire{stuck{freed}, script(clock)}
-		d := &Device{addr: "stuck", managed: true, turn: make(chan struct{}, 1)}
+		d := &Device{addr: "stuck", managed: true, turn: make(chan struct{}, 1), closed: make(chan struct{})}
 		d.connect = func(context.Context) (wire, error) {
 			w := wires[0]
 			wires = wires[1:]
@@ -187,6 +187,43 @@ func TestCancel(t *testing.T) {
 		w := script(clock)
 		if err := on(w).operate(cancelled, shortLimit, clearOne); !errors.Is(err, context.Canceled) || len(w.sent) > 0 {
 			t.Errorf("cancelled before: %v, sent %x", err, w.sent)
+		}
+	})
+}
+
+// TestOwnDeadline does not try again once the caller does not wait any more.
+func TestOwnDeadline(t *testing.T) {
+	for range 20 { // a select that has two ways to go takes either
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			second := script(clock)
+			err := on(script(), second).operate(ctx, shortLimit, readOne)
+			if !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ErrBusy) || len(second.sent) > 0 {
+				t.Errorf("the caller's deadline: %v, sent %x", err, second.sent)
+			}
+			began := time.Now()
+			err = on(script(clock)).operate(ctx, shortLimit, readOne)
+			if !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ErrBusy) || time.Since(began) > 0 {
+				t.Errorf("after the caller's deadline: %v", err)
+			}
+		})
+	}
+}
+
+// TestCancelledCertificate cancels while the certificate is being read: that
+// there is none must not be the result.
+func TestCancelledCertificate(t *testing.T) {
+	eachTPM(t, func(t *testing.T, r *rig) {
+		ctx, cancel := context.WithCancel(t.Context())
+		r.meddle(func(cc tpm2.TPMCC, cmd []byte, next exchange) ([]byte, bool, error) {
+			if cc == tpm2.TPMCCNVReadPublic {
+				cancel()
+			}
+			return next(cmd)
+		})
+		if ek, err := r.dev.EndorsementKey(ctx, EKOptions{}); !errors.Is(err, context.Canceled) {
+			t.Errorf("a cancelled reading of the certificate: %+v, %v", ek, err)
 		}
 	})
 }

@@ -2,7 +2,9 @@ package tpm
 
 import (
 	"errors"
+	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-tpm/tpm2"
 )
@@ -74,6 +76,44 @@ func TestDroppedConnections(t *testing.T) {
 		r.meddle(nil)
 		all.add(r.next(c))
 	})
+}
+
+// TestLookedAgain loses the first increment of a new index and has the TPM too
+// busy on the second connection, before it has shown the index and after.
+func TestLookedAgain(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		refuses tpm2.TPMCC
+		rc      tpm2.TPMRC
+		busy    bool
+		unknown bool
+	}{
+		{"busy before", tpm2.TPMCCNVReadPublic, tpm2.TPMRCRetry, true, true},
+		{"busy after", tpm2.TPMCCStartAuthSession, tpm2.TPMRCRetry, true, false},
+		{"cannot write", tpm2.TPMCCStartAuthSession, tpm2.TPMRCNVUnavailable, false, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := sharedRig(t)
+			synctest.Test(t, func(t *testing.T) {
+				lost := false
+				r.meddle(func(cc tpm2.TPMCC, cmd []byte, next exchange) ([]byte, bool, error) {
+					switch {
+					case cc == tpm2.TPMCCNVIncrement && !lost:
+						lost = true
+						return nil, true, errDropped
+					case lost && cc == test.refuses:
+						return answer(test.rc), true, nil
+					}
+					return next(cmd)
+				})
+				err := r.newCounter(t.TempDir()).Define(t.Context())
+				if errors.Is(err, ErrBusy) != test.busy || errors.Is(err, ErrOutcomeUnknown) != test.unknown ||
+					!errors.Is(err, test.rc) || !strings.Contains(err.Error(), "TPM2_NV_Increment was sent") {
+					t.Error(err)
+				}
+			})
+		})
+	}
 }
 
 var errDropped = errors.New("connection dropped")

@@ -87,7 +87,7 @@ func (r *rig) install() *rig {
 
 // device returns another Device on the same TPM, with the same hook.
 func (r *rig) device() *Device {
-	d := &Device{addr: r.dev.addr, managed: r.dev.managed, turn: make(chan struct{}, 1)}
+	d := &Device{addr: r.dev.addr, managed: r.dev.managed, turn: make(chan struct{}, 1), closed: make(chan struct{})}
 	d.connect = func(ctx context.Context) (wire, error) {
 		w, err := r.opener(ctx)
 		if err != nil {
