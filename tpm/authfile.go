@@ -63,9 +63,10 @@ func drawIncarnation(dir string) ([secretSize]byte, error) {
 	return incarnation, writeSecret(dir, incarnationFile, incarnation[:])
 }
 
-// writeSecret replaces a file as a whole and returns when it is on the disk.
+// writeSecret replaces a file as a whole and returns when it is on the disk. The
+// folder is locked, so what a crash has left of an earlier one is written over.
 func writeSecret(dir, name string, data []byte) (err error) {
-	f, err := os.CreateTemp(dir, name+".new*") // with mode 0600
+	f, err := os.OpenFile(filepath.Join(dir, name+".new"), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}

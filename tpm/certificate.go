@@ -1,6 +1,7 @@
 package tpm
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 
@@ -64,10 +65,22 @@ func readPublicNV(l *link, handle tpm2.TPMHandle) ([]byte, error) {
 	return data, nil
 }
 
-// cutDER cuts what begins with a DER SEQUENCE at its outer length, since makers
-// pad certificates with zeros or 0xFF; anything else is nil. A certificate has
-// more than 255 and less than 65,536 bytes, hence a length of two bytes.
+// What some makers put around a certificate, as TPM 1.2 had it (TCG PC Client
+// Implementation Specification 1.21, 7.4.5): TCG_TAG_PCCLIENT_STORED_CERT,
+// TCG_PCCLIENT_FULL_CERT_TYPE, two bytes of size, TCG_TAG_PCCLIENT_FULL_CERT.
+var (
+	storedCertificate = []byte{0x10, 0x01, 0x00}
+	fullCertificate   = []byte{0x10, 0x02}
+)
+
+// cutDER cuts what begins with a DER SEQUENCE, perhaps in a wrapper, at its outer
+// length, since makers pad certificates with zeros or 0xFF; anything else is nil.
+// A certificate has more than 255 and less than 65,536 bytes, hence a length of
+// two bytes.
 func cutDER(data []byte) []byte {
+	if inner, ok := bytes.CutPrefix(data, storedCertificate); ok && len(inner) >= 2 {
+		data = bytes.TrimPrefix(inner[2:], fullCertificate)
+	}
 	if len(data) < 4 || data[0] != 0x30 || data[1] != 0x82 {
 		return nil
 	}

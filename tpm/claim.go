@@ -9,6 +9,10 @@ import (
 // maxTries is how often a claim increments before it gives up.
 const maxTries = 8
 
+// sharedFor is how many claims in a row have to find the counter as they left
+// it until the next ones do without the read before.
+const sharedFor = 8
+
 // Next claims a value of the counter: one that nobody else owns, and above all
 // that this Counter has returned. Values in between may be skipped.
 //
@@ -56,7 +60,8 @@ func (c *Counter) try(l *link, idx *index) (mine bool, err error) {
 	defer s.close(l)
 	// The value read last will do, however old. But where others increment too
 	// it is likely to be too old, and each drop costs the TPM a write.
-	if !c.fresh || c.shared {
+	if !c.fresh || c.shared > 0 {
+		c.shared = max(0, c.shared-1)
 		if err := c.read(l, idx, s); err != nil {
 			return false, err
 		}
@@ -78,6 +83,10 @@ func (c *Counter) try(l *link, idx *index) (mine bool, err error) {
 		c.back = &WentBackError{Index: uint32(c.handle), Before: before, Seen: after}
 		return false, c.back
 	}
-	c.last, c.fresh, c.shared = after, true, c.shared || after != before+1
-	return after == before+1, nil
+	c.last, c.fresh = after, true
+	if after != before+1 {
+		c.shared = sharedFor
+		return false, nil
+	}
+	return true, nil
 }

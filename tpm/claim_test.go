@@ -6,6 +6,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/google/go-tpm/tpm2"
 )
 
 // TestFewestCommands holds the package comment's table to what is sent.
@@ -37,6 +39,26 @@ func TestFewestCommands(t *testing.T) {
 		rec.take()
 		r.next(c)
 		expect("claim where others are known", public, start, read, inc, read)
+		for range sharedFor {
+			rec.take()
+			r.next(c)
+		}
+		expect("the last claim that suspects others", public, start, read, inc, read)
+		r.next(c)
+		expect("later claim, alone again", public, start, inc, read)
+		lost := false
+		r.meddle(func(cc tpm2.TPMCC, cmd []byte, next exchange) ([]byte, bool, error) {
+			rsp, sent, err := rec.hook(cc, cmd, next)
+			if cc == tpm2.TPMCCNVIncrement && !lost {
+				lost = true
+				return nil, true, errDropped
+			}
+			return rsp, sent, err
+		})
+		r.next(c)
+		rec.take()
+		r.next(c)
+		expect("claim after one that lost its own increment", public, start, inc, read)
 		if _, err := c.Read(t.Context()); err != nil {
 			t.Error(err)
 		}

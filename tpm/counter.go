@@ -36,14 +36,16 @@ type Counter struct {
 
 	// What follows belongs to the operation that has the device.
 
-	auth   []byte           // of the index, once it was needed
-	known  bool             // the index was read: pinned and last are valid
-	pinned [secretSize]byte // the incarnation
-	last   uint64           // the highest value read of it
+	auth   []byte            // of the index, once it was needed
+	seen   *[secretSize]byte // the incarnation that Status saw last, which Undefine is for
+	known  bool              // the index was read: pinned and last are valid
+	pinned [secretSize]byte  // the incarnation
+	last   uint64            // the highest value read of it
 	// fresh: last was read after everything this Counter has done.
 	fresh bool
-	// shared: somebody else increments the counter too.
-	shared bool
+	// shared is how many claims are still to begin with a read, since somebody
+	// else increments the counter too.
+	shared int
 	back   error // the *WentBackError, once the counter went back
 }
 
@@ -149,8 +151,9 @@ func (c *Counter) note(idx *index, value uint64) error {
 		c.back = &WentBackError{Index: uint32(c.handle), Before: c.last, Seen: value}
 		return c.back
 	}
-	if c.known && value > c.last {
-		c.shared = true
+	// Without fresh, the increment may have been ours.
+	if c.fresh && value > c.last {
+		c.shared = sharedFor
 	}
 	c.known, c.pinned, c.last, c.fresh = true, idx.incarnation, value, true
 	return nil

@@ -31,6 +31,7 @@ func (c *Counter) Define(ctx context.Context) error {
 }
 
 func (c *Counter) define(l *link) error {
+	c.seen = nil
 	idx, err := findIndex(l, c.handle)
 	if err == nil && idx == nil {
 		if err = c.create(l); err == nil {
@@ -57,7 +58,7 @@ func (c *Counter) define(l *link) error {
 		}
 	}
 	if c.known && idx.incarnation != c.pinned {
-		c.known, c.shared, c.back = false, false, nil
+		c.known, c.fresh, c.shared, c.back = false, false, 0, nil
 	}
 	if c.back != nil {
 		return c.back
@@ -78,7 +79,11 @@ func (c *Counter) firstIncrement(l *link, idx *index, s *session) (*index, error
 		return nil, err
 	}
 	if now == nil || !now.written {
-		return nil, fmt.Errorf("increment it for the first time: %w", errors.Join(refusal, ErrNotDefined))
+		err := ErrNotDefined
+		if refusal != nil {
+			err = fmt.Errorf("%w; %w", refusal, ErrNotDefined)
+		}
+		return nil, fmt.Errorf("increment it for the first time: %w", err)
 	}
 	return now, nil
 }
@@ -115,15 +120,30 @@ func (c *Counter) create(l *link) error {
 }
 
 // Undefine deletes the index, if it has opmint's form, whether or not
-// index.auth opens it; no index is as good. The incarnation ends, and with it
-// the identity. It needs owner authorization, and ends within 7 minutes.
+// index.auth opens it; no index is as good. If Status has seen an index, or this
+// Counter is of an incarnation, another one is left alone: ErrRedefined. The
+// incarnation ends, and with it the identity. It needs owner authorization, and
+// ends within 7 minutes.
 func (c *Counter) Undefine(ctx context.Context) error {
+	var target *[secretSize]byte
+	sent := false
 	err := c.device.operate(ctx, longLimit, func(l *link) error {
 		idx, err := findIndex(l, c.handle)
 		if err != nil || idx == nil {
 			return err
 		}
+		if target == nil {
+			target = c.doomed(idx)
+		}
+		switch {
+		case idx.incarnation == *target:
+		case sent:
+			return nil // ours is gone, and somebody has made another one
+		default:
+			return fmt.Errorf("%w: it is not the one that was looked at, and was left untouched", ErrRedefined)
+		}
 		return c.asOwner(l, func(s *session) error {
+			sent = true
 			// With its Name, so that it is this index or none.
 			_, err := run(l, tpm2.NVUndefineSpace{
 				AuthHandle: tpm2.AuthHandle{Handle: tpm2.TPMRHOwner, Auth: s},
@@ -136,6 +156,17 @@ func (c *Counter) Undefine(ctx context.Context) error {
 		return fmt.Errorf("undefine counter 0x%08x: %w", uint32(c.handle), err)
 	}
 	return nil
+}
+
+// doomed returns the incarnation that Undefine is meant for.
+func (c *Counter) doomed(found *index) *[secretSize]byte {
+	switch {
+	case c.seen != nil:
+		return c.seen
+	case c.known:
+		return new(c.pinned)
+	}
+	return &found.incarnation
 }
 
 // asOwner runs one command with owner authorization, in a session salted with
@@ -153,8 +184,8 @@ func (c *Counter) asOwner(l *link, command func(*session) error) error {
 	defer s.close(l)
 	s.endsWithNext()
 	err = command(s)
-	if errors.Is(err, tpm2.TPMRCBadAuth) || errors.Is(err, tpm2.TPMRCAuthFail) {
-		return fmt.Errorf("%w (--owner-auth-file): %w", ErrOwnerAuth, err)
+	if isWrongAuth(err) {
+		return fmt.Errorf("%w (give the right one with --owner-auth-file): %w", ErrOwnerAuth, err)
 	}
 	return err
 }

@@ -16,6 +16,7 @@ import (
 func TestSecretsAreStoredFirst(t *testing.T) {
 	r := referenceRig(t)
 	dir := t.TempDir()
+	writeFile(t, dir, authFile+".new", []byte("of a crash"))
 	c := r.newCounter(dir)
 	defined := 0
 	r.meddle(func(cc tpm2.TPMCC, cmd []byte, next exchange) ([]byte, bool, error) {

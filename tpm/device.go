@@ -138,9 +138,9 @@ func (d *Device) once(ctx context.Context, f func(*link) error) error {
 		<-d.turn
 		return cannotOpen(d.addr, err)
 	}
-	l := &link{ctx: ctx, wire: w}
+	l := &link{ctx: ctx, wire: w, cleans: !d.managed}
 	defer d.finish(l)
-	if !d.managed {
+	if l.cleans {
 		if err := l.flushLeftovers(); err != nil {
 			return err
 		}

@@ -30,8 +30,10 @@
 // on the bus in the clear. So nobody between the processor and the TPM can
 // forge a number, play back an old answer, or put another index in its place.
 // The session needs no salt: a key of 256 random bits cannot be guessed. While
-// the index is defined the auth value is encrypted to the endorsement key; who
-// could pose as the TPM at that moment, with a key of his own, learns it.
+// the index is defined the auth value is encrypted to the endorsement key that
+// the TPM shows. That key is compared with nothing, neither a certificate nor a
+// fingerprint: who sits between the processor and the TPM at that moment, and
+// answers with a key of his own, learns the auth value.
 //
 // The fewest commands a claim can have:
 //
@@ -65,5 +67,7 @@
 //
 // It is made afresh from the TCG's template, the same each time, and flushed;
 // nothing is made persistent or evicted. Its certificate is read where there is
-// one and never judged here.
+// one and never judged here. An authorization value of the endorsement hierarchy
+// is proven in a session without salt, since there is no key yet to make one: who
+// listens to the bus can try out passwords at leisure, so it should be random.
 package tpm

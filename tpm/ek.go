@@ -130,16 +130,17 @@ func createEK(l *link, template ekTemplate, auth []byte) (*loadedKey, error) {
 		parent.Auth = s
 	}
 	rsp, err := run(l, tpm2.CreatePrimary{PrimaryHandle: parent, InPublic: tpm2.New2B(template.public)})
-	if errors.Is(err, tpm2.TPMRCBadAuth) || errors.Is(err, tpm2.TPMRCAuthFail) {
-		return nil, fmt.Errorf("%w (--endorsement-auth-file): %w", ErrEndorsementAuth, err)
+	if isWrongAuth(err) {
+		return nil, fmt.Errorf("%w (give the right one with --endorsement-auth-file): %w", ErrEndorsementAuth, err)
 	}
 	if err != nil {
 		return nil, err
 	}
 	key := &loadedKey{template: template.name, handle: rsp.ObjectHandle}
 	if err := key.parse(template, &rsp.OutPublic); err != nil {
+		err = l.failed(true, err) // which names the command sent last
 		l.flush(key.handle)
-		return nil, l.failed(true, err)
+		return nil, err
 	}
 	return key, nil
 }
@@ -170,5 +171,9 @@ func (k *loadedKey) encryptSalt() (secret, encrypted []byte, err error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("salt a session: %w", err)
 	}
-	return tpm2.CreateEncryptedSalt(rand.Reader, key)
+	secret, encrypted, err = tpm2.CreateEncryptedSalt(rand.Reader, key)
+	if err != nil {
+		return nil, nil, fmt.Errorf("salt a session: %w", err)
+	}
+	return secret, encrypted, nil
 }

@@ -161,11 +161,21 @@ func TestForeignKey(t *testing.T) {
 		})
 		for _, template := range []string{TemplateECC, TemplateRSA} {
 			_, err := r.dev.EndorsementKey(t.Context(), EKOptions{Template: template})
-			if err == nil || !strings.Contains(err.Error(), template) {
+			var failed *CommandError
+			if !errors.As(err, &failed) || failed.Command != "TPM2_CreatePrimary" || !strings.Contains(err.Error(), template) {
 				t.Errorf("another key for %s: %v", template, err)
 			}
 		}
 	})
+}
+
+// TestUnusableKey salts a session with a key with which nothing can be encrypted.
+func TestUnusableKey(t *testing.T) {
+	public := tpm2.RSAEKTemplate // its modulus is zero
+	_, _, err := (&loadedKey{public: public}).encryptSalt()
+	if err == nil || !strings.HasPrefix(err.Error(), "salt a session: ") {
+		t.Errorf("a modulus of zero: %v", err)
+	}
 }
 
 type sendFunc func([]byte) ([]byte, error)
@@ -188,6 +198,9 @@ func TestCertificate(t *testing.T) {
 		{"exact", der, readable, der},
 		{"padded with 0xFF", append(slices.Clone(der), bytes.Repeat([]byte{0xFF}, 300)...), readable, der},
 		{"padded with zeros", append(slices.Clone(der), make([]byte, 1)...), readable, der},
+		{"wrapped as in TPM 1.2", append([]byte{0x10, 0x01, 0x00, 0x04, 0x06, 0x10, 0x02}, der...), readable, der},
+		{"wrapped without a kind", append([]byte{0x10, 0x01, 0x00, 0x04, 0x04}, der...), readable, der},
+		{"half a wrapper", []byte{0x10, 0x01, 0x00, 0x04}, readable, nil},
 		{"truncated", der[:len(der)-1], readable, nil},
 		{"empty", nil, readable, nil},
 		{"short", der[:3], readable, nil},

@@ -96,6 +96,18 @@ func isLost(err error) bool {
 	return errors.As(err, &lost)
 }
 
+// isWrongAuth reports whether the TPM refused an authorization value.
+func isWrongAuth(err error) bool {
+	return !isLost(err) && (errors.Is(err, tpm2.TPMRCBadAuth) || errors.Is(err, tpm2.TPMRCAuthFail))
+}
+
+// isStale reports whether a TPM refused the session of a command. If the command
+// was sent again, that shows that it had executed it the first time, whatever it
+// answered: the session's nonces have moved on, or it has ended.
+func isStale(rc tpm2.TPMRC) bool {
+	return rc.Is(tpm2.TPMRCBadAuth) || rc.Is(tpm2.TPMRCAuthFail) || rc.Is(tpm2.TPMRCReferenceS0)
+}
+
 // commands names the commands that this package sends.
 var commands = map[tpm2.TPMCC]string{
 	tpm2.TPMCCCreatePrimary:    "TPM2_CreatePrimary",
@@ -128,7 +140,7 @@ var advice = []struct {
 	{tpm2.TPMRCHierarchy, "the hierarchy is disabled: enable it in the firmware's setup"},
 	{tpm2.TPMRCObjectMemory, "other programs have filled its slots: use /dev/tpmrm0, which shares them out"},
 	{tpm2.TPMRCSessionMemory, "other programs have filled its slots: use /dev/tpmrm0, which shares them out"},
-	{tpm2.TPMRCSessionHandles, "other programs have filled its slots: use /dev/tpmrm0, which shares them out"},
+	{tpm2.TPMRCSessionHandles, "other programs have saved sessions and forgotten them: tpm2_flushcontext --saved-session"},
 	{tpm2.TPMRCNVUnavailable, "its NV memory cannot be written at present: try again"},
 }
 

@@ -93,6 +93,7 @@ var faults = []fault{
 		return resized(append(rsp, make([]byte, maxMessage)...))
 	}), lost: true},
 	{name: "a TPM 1.2", do: instead([]byte{0x00, 0xC4, 0, 0, 0, 10, 0, 0, 0, 30}, true, nil), lost: true},
+	{name: "RETRY after taking effect", do: after(func([]byte) []byte { return answer(tpm2.TPMRCRetry) }), busy: true},
 	{name: "RETRY", do: instead(answer(tpm2.TPMRCRetry), true, nil), busy: true},
 	{name: "NV_RATE", do: instead(answer(tpm2.TPMRCNVRate), true, nil), busy: true},
 	{name: "YIELDED", do: instead(answer(tpm2.TPMRCYielded), true, nil), busy: true},

@@ -33,6 +33,20 @@ func (l *link) flushLeftovers() error {
 	return nil
 }
 
+// flushSaved removes the sessions that other clients of a TPM without a resource
+// manager have saved and forgotten, and reports whether there were any. It is
+// for a TPM that has no handle left: until then they may be in use.
+func (l *link) flushSaved() bool {
+	if !l.cleans {
+		return false
+	}
+	handles, err := l.handles(tpm2.TPMHTPolicySession) // as GetCapability names the saved ones
+	for _, h := range handles {
+		l.flush(h)
+	}
+	return err == nil && len(handles) > 0
+}
+
 // handles lists the handles of a kind that the TPM has in its memory.
 func (l *link) handles(kind tpm2.TPMHT) ([]tpm2.TPMHandle, error) {
 	rsp, err := run(l, tpm2.GetCapability{

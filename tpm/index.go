@@ -99,14 +99,14 @@ func (i *index) authorize(s tpm2.Session) tpm2.AuthHandle {
 // increment adds one to the counter.
 func (i *index) increment(l *link, s *session) error {
 	_, err := run(l, tpm2.NVIncrement{AuthHandle: i.authorize(s), NVIndex: i.authorize(s)})
-	return i.authError(err)
+	return i.authError(l, s, err)
 }
 
 // read returns the value of the counter.
 func (i *index) read(l *link, s *session) (uint64, error) {
 	rsp, err := run(l, tpm2.NVRead{AuthHandle: i.authorize(s), NVIndex: i.authorize(s), Size: counterSize})
 	if err != nil {
-		return 0, i.authError(err)
+		return 0, i.authError(l, s, err)
 	}
 	if len(rsp.Data.Buffer) != counterSize {
 		return 0, l.failed(true, fmt.Errorf("counter of %d bytes", len(rsp.Data.Buffer)))
@@ -114,9 +114,13 @@ func (i *index) read(l *link, s *session) (uint64, error) {
 	return binary.BigEndian.Uint64(rsp.Data.Buffer), nil
 }
 
-// authError explains that the TPM refused the authorization value.
-func (i *index) authError(err error) error {
-	if errors.Is(err, tpm2.TPMRCBadAuth) || errors.Is(err, tpm2.TPMRCAuthFail) {
+// authError explains that the TPM refused the authorization value. If the session
+// was good before, it is not the value that is wrong.
+func (i *index) authError(l *link, s *session, err error) error {
+	if isWrongAuth(err) {
+		if s.proven {
+			return l.failed(true, err)
+		}
 		return fmt.Errorf("%w: the index was made with another one than index.auth: %w", ErrAuthLost, err)
 	}
 	return err

@@ -55,7 +55,11 @@ type link struct {
 	ctx  context.Context
 	wire wire
 	last tpm2.TPMCC // the command sent last
-	lost error      // why nothing can be sent any more
+	// resent: that command was sent more than once.
+	resent bool
+	// cleans: no resource manager removes what is left in the TPM's memory.
+	cleans bool
+	lost   error // why nothing can be sent any more
 	// looked: the TPM has shown what stands at the index.
 	looked bool
 	// pending ends when an exchange does that was given up; else nil.
@@ -72,6 +76,7 @@ type reply struct {
 // or ErrBusy if the TPM did not take the command for too long.
 func (l *link) Send(cmd []byte) ([]byte, error) {
 	l.last = tpm2.TPMCC(binary.BigEndian.Uint32(cmd[6:]))
+	l.resent = false
 	giveUp := time.Now().Add(busyLimit)
 	for pause := firstPause; ; pause = min(2*pause, longPause) {
 		rsp, err := l.exchange(cmd)
@@ -85,6 +90,7 @@ func (l *link) Send(cmd []byte) ([]byte, error) {
 		if time.Now().Add(pause).After(giveUp) {
 			return nil, fmt.Errorf("%w: %w for %v", ErrBusy, refused(l.last, rc), busyLimit)
 		}
+		l.resent = true
 		select {
 		case <-time.After(pause):
 		case <-l.ctx.Done():
@@ -196,6 +202,8 @@ func run[R any, PR *R](l *link, cmd tpm2.Command[R, PR], sessions ...tpm2.Sessio
 		return rsp, nil
 	case errors.As(err, &failed), errors.Is(err, ErrBusy):
 		return nil, err
+	case errors.As(err, &rc) && l.resent && isStale(rc):
+		return nil, l.failed(true, fmt.Errorf("sent again, it was refused: %w", refused(l.last, rc)))
 	case errors.As(err, &rc):
 		return nil, refused(l.last, rc)
 	}

@@ -78,6 +78,34 @@ func TestDroppedConnections(t *testing.T) {
 	})
 }
 
+// TestSavedSessions has other clients save sessions until no handle is left.
+func TestSavedSessions(t *testing.T) {
+	for name, makeRig := range map[string]func(*testing.T) *rig{
+		"swtpm":     swtpmRig,
+		"reference": func(t *testing.T) *rig { return referenceRig(t) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := makeRig(t)
+			c, _ := r.counter()
+			r.raw(func(l *link) {
+				for range maxHandles {
+					s, err := startSession(l, nil, nil)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if _, err := run(l, tpm2.ContextSave{SaveHandle: s.handle}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if _, err := startSession(l, nil, nil); !errors.Is(err, tpm2.TPMRCSessionHandles) {
+					t.Errorf("a session more than there are handles: %v: this test shows nothing", err)
+				}
+			})
+			r.next(c)
+		})
+	}
+}
+
 // TestLookedAgain loses the first increment of a new index and has the TPM too
 // busy on the second connection, before it has shown the index and after.
 func TestLookedAgain(t *testing.T) {

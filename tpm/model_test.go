@@ -75,7 +75,7 @@ func TestClaimModel(t *testing.T) {
 			for range rapid.IntRange(1, 12).Draw(rt, "claims") {
 				c := daemons[rapid.IntRange(0, len(daemons)-1).Draw(rt, "daemon")]
 				if rapid.IntRange(0, 9).Draw(rt, "anew") == 0 {
-					redefine(t, r, c, dir)
+					redefine(t, r, dir)
 				}
 				plan := rapid.SliceOfN(rapid.IntRange(0, happenings-1), 0, 12).Draw(rt, "plan")
 				r.meddle(mishaps(t, plan, dir, all.add))
@@ -98,9 +98,9 @@ func TestClaimModel(t *testing.T) {
 }
 
 // redefine deletes and defines the index behind the back of the others.
-func redefine(t *testing.T, r *rig, c *Counter, dir string) {
+func redefine(t *testing.T, r *rig, dir string) {
 	t.Helper()
-	if err := c.Undefine(context.Background()); err != nil {
+	if err := r.newCounter(dir).Undefine(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	// The authorization value stays: the other hand has that of dir.

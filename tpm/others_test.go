@@ -108,6 +108,52 @@ func TestNewIndex(t *testing.T) {
 	})
 }
 
+// TestUndefineAnother has somebody delete the index and make a new one between
+// Status and Undefine, or while the answer to the deletion is lost.
+func TestUndefineAnother(t *testing.T) {
+	eachTPM(t, func(t *testing.T, r *rig) {
+		_, dir := r.counter()
+		c := r.newCounter(dir)
+		if _, err := c.Status(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		r.undefine()
+		theirs := r.newCounter(dir)
+		if err := theirs.Define(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Undefine(t.Context()); !errors.Is(err, ErrRedefined) {
+			t.Errorf("undefine of another index than Status saw: %v", err)
+		}
+		r.next(theirs)
+		if _, err := c.Status(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		lost := false
+		r.meddle(func(cc tpm2.TPMCC, cmd []byte, next exchange) ([]byte, bool, error) {
+			if cc != tpm2.TPMCCNVUndefineSpace || lost {
+				return next(cmd)
+			}
+			lost = true
+			_, _, _ = next(cmd)
+			l := &link{ctx: t.Context(), wire: borrowed(next)}
+			if _, err := run(l, tpm2.NVDefineSpace{
+				AuthHandle: tpm2.TPMRHOwner, PublicInfo: tpm2.New2B(indexPublic(DefaultIndex, [secretSize]byte{1}, false)),
+			}); err != nil {
+				t.Error(err)
+			}
+			return nil, true, errDropped
+		})
+		if err := c.Undefine(t.Context()); err != nil {
+			t.Errorf("undefine whose answer was lost: %v", err)
+		}
+		r.meddle(nil)
+		if status, err := c.Status(t.Context()); err != nil || status.Incarnation != [secretSize]byte{1} {
+			t.Errorf("the new index of somebody else: %+v, %v", status, err)
+		}
+	})
+}
+
 // readFolder returns names and contents of a folder's files.
 func readFolder(t *testing.T, dir string) string {
 	t.Helper()

@@ -30,6 +30,7 @@ type session struct {
 	nonceCaller []byte
 	nonceTPM    []byte
 	attributes  tpm2.TPMASession
+	proven      bool // the TPM has accepted auth, and proved that it knows it
 }
 
 // startSession starts a session that authorizes with auth. With a salt key, a
@@ -66,6 +67,9 @@ func startSession(l *link, auth []byte, salt *loadedKey) (*session, error) {
 		}
 	}
 	rsp, err := run(l, cmd)
+	if errors.Is(err, tpm2.TPMRCSessionHandles) && l.flushSaved() {
+		rsp, err = run(l, cmd)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +147,7 @@ func (s *session) Validate(
 	if !hmac.Equal(want, auth.Authorization.Buffer) {
 		return errors.New("wrong HMAC: the answer is forged or damaged")
 	}
-	s.nonceTPM = auth.Nonce.Buffer
+	s.nonceTPM, s.proven = auth.Nonce.Buffer, true
 	if !auth.Attributes.ContinueSession {
 		s.handle = tpm2.TPMRHNull
 	}

@@ -52,8 +52,8 @@ type Status struct {
 	Problem     error    // what is wrong: ErrAuthLost or ErrStranger; else nil
 }
 
-// Status looks at the index and changes nothing, neither in the TPM nor in this
-// Counter. An error is that of the TPM, not of what stands at the index.
+// Status looks at the index and changes nothing, except that Undefine will delete
+// the index that was seen or none. An error is that of the TPM, not of what stands at the index.
 func (c *Counter) Status(ctx context.Context) (Status, error) {
 	var status Status
 	err := c.device.operate(ctx, shortLimit, func(l *link) error {
@@ -68,6 +68,7 @@ func (c *Counter) Status(ctx context.Context) (Status, error) {
 }
 
 func (c *Counter) look(l *link) (Status, error) {
+	c.seen = nil
 	status := Status{Index: uint32(c.handle)}
 	idx, err := findIndex(l, c.handle)
 	if errors.Is(err, ErrStranger) {
@@ -77,7 +78,7 @@ func (c *Counter) look(l *link) (Status, error) {
 	if err != nil || idx == nil {
 		return status, err
 	}
-	status.Incarnation = idx.incarnation
+	status.Incarnation, c.seen = idx.incarnation, &idx.incarnation
 	status.Value, err = c.peek(l, idx)
 	switch {
 	case err == nil:

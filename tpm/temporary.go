@@ -12,6 +12,7 @@ import (
 func Temporary(err error) bool {
 	for _, temporary := range []error{
 		ErrBusy, ErrOutcomeUnknown, tpm2.TPMRCLockout, tpm2.TPMRCNVUnavailable,
+		tpm2.TPMRCCanceled, tpm2.TPMRCMemory, tpm2.TPMRCObjectHandles,
 		tpm2.TPMRCObjectMemory, tpm2.TPMRCSessionMemory, tpm2.TPMRCSessionHandles,
 	} {
 		if errors.Is(err, temporary) {

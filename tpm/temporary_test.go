@@ -15,6 +15,7 @@ func TestTemporary(t *testing.T) {
 	for rc, want := range map[tpm2.TPMRC]bool{
 		tpm2.TPMRCLockout: true, tpm2.TPMRCNVUnavailable: true, tpm2.TPMRCObjectMemory: true,
 		tpm2.TPMRCSessionMemory: true, tpm2.TPMRCSessionHandles: true,
+		tpm2.TPMRCCanceled: true, tpm2.TPMRCMemory: true, tpm2.TPMRCObjectHandles: true,
 		tpm2.TPMRCNVSpace: false, tpm2.TPMRCHierarchy: false, tpm2.TPMRCFailure: false, tpm2.TPMRCAuthFail: false,
 	} {
 		r.meddle(func(cc tpm2.TPMCC, cmd []byte, next exchange) ([]byte, bool, error) {

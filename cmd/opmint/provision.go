@@ -118,12 +118,7 @@ func (p *provisionPlan) run(ctx context.Context) (*provisioned, error) {
 
 // advise adds to an error of the TPM what to do about it.
 func advise(err error) error {
-	switch {
-	case errors.Is(err, tpm.ErrOwnerAuth):
-		return fmt.Errorf("%w; give the authorization value of the TPM's owner with --owner-auth-file", err)
-	case errors.Is(err, tpm.ErrEndorsementAuth):
-		return fmt.Errorf("%w; give the authorization value of the endorsement hierarchy with --endorsement-auth-file", err)
-	case tpm.Temporary(err):
+	if tpm.Temporary(err) {
 		return fmt.Errorf("%w; run it again: it goes on from what is there", err)
 	}
 	return err
