@@ -3,6 +3,7 @@ package tpm
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/google/go-tpm/tpm2"
 )
@@ -46,7 +47,11 @@ type Counter struct {
 	// shared is how many claims are still to begin with a read, since somebody
 	// else increments the counter too.
 	shared int
-	back   error // the *WentBackError, once the counter went back
+	// drawn is the incarnation that the last Define drew, if it drew one.
+	drawn [secretSize]byte
+	// changed is what Changed reports.
+	changed atomic.Bool
+	back    error // the *WentBackError, once the counter went back
 }
 
 // NewCounter checks the configuration. It does not use the TPM yet.

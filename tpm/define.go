@@ -22,6 +22,8 @@ func (c *Counter) Define(ctx context.Context) error {
 	unlock, err := lockFolder(ctx, c.stateDir)
 	if err == nil {
 		defer unlock()
+		c.changed.Store(false)
+		c.drawn = [secretSize]byte{}
 		err = c.device.operate(ctx, longLimit, c.define)
 	}
 	if err != nil {
@@ -43,6 +45,9 @@ func (c *Counter) define(l *link) error {
 	}
 	if idx == nil {
 		return fmt.Errorf("%w: somebody has deleted it again", ErrNotDefined)
+	}
+	if idx.incarnation == c.drawn {
+		c.changed.Store(true)
 	}
 	if c.auth, err = readAuth(c.stateDir); err != nil {
 		return err
@@ -71,6 +76,9 @@ func (c *Counter) define(l *link) error {
 // it has another Name. If another process was faster, that is as good.
 func (c *Counter) firstIncrement(l *link, idx *index, s *session) (*index, error) {
 	refusal := idx.increment(l, s)
+	if refusal == nil || isLost(refusal) {
+		c.changed.Store(true)
+	}
 	if isLost(refusal) || errors.Is(refusal, ErrBusy) {
 		return nil, refusal
 	}
@@ -103,6 +111,7 @@ func (c *Counter) create(l *link) error {
 	if err != nil {
 		return err
 	}
+	c.drawn = incarnation
 	err = c.asOwner(l, func(s *session) error {
 		s.encryptsNext()
 		_, err := run(l, tpm2.NVDefineSpace{
@@ -127,6 +136,7 @@ func (c *Counter) create(l *link) error {
 func (c *Counter) Undefine(ctx context.Context) error {
 	var target *[secretSize]byte
 	sent := false
+	c.changed.Store(false)
 	err := c.device.operate(ctx, longLimit, func(l *link) error {
 		idx, err := findIndex(l, c.handle)
 		if err != nil || idx == nil {
@@ -155,8 +165,13 @@ func (c *Counter) Undefine(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("undefine counter 0x%08x: %w", uint32(c.handle), err)
 	}
+	c.changed.Store(sent)
 	return nil
 }
+
+// Changed reports whether the last Define or Undefine changed the TPM, rather
+// than find it as it should be. It is for the one that called it.
+func (c *Counter) Changed() bool { return c.changed.Load() }
 
 // doomed returns the incarnation that Undefine is meant for.
 func (c *Counter) doomed(found *index) *[secretSize]byte {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
 )
 
@@ -14,15 +15,22 @@ func TestDefinedByTwoAtOnce(t *testing.T) {
 		for range 20 {
 			dir := t.TempDir()
 			var wg sync.WaitGroup
+			var changed atomic.Int32
 			for range 4 {
 				c := r.newCounter(dir)
 				wg.Go(func() {
 					if err := c.Define(context.Background()); err != nil {
 						t.Error(err)
 					}
+					if c.Changed() {
+						changed.Add(1)
+					}
 				})
 			}
 			wg.Wait()
+			if n := changed.Load(); n != 1 {
+				t.Errorf("%d of 4 say that they defined it", n)
+			}
 			r.undefine()
 		}
 	})

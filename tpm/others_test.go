@@ -91,6 +91,9 @@ func TestNewIndex(t *testing.T) {
 		if err := c.Undefine(t.Context()); err != nil {
 			t.Errorf("undefine of nothing: %v", err)
 		}
+		if c.Changed() {
+			t.Error("undefine of nothing says that it changed something")
+		}
 		if status, err := c.Status(t.Context()); err != nil || status.State != Absent || status.Problem != nil {
 			t.Errorf("status %+v, %v", status, err)
 		}

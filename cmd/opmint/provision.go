@@ -103,7 +103,9 @@ func (p *provisionPlan) run(ctx context.Context) (*provisioned, error) {
 		if err := s.do(ctx); err != nil {
 			return nil, err
 		}
-		result.Done = append(result.Done, s.name)
+		if s.did == nil || s.did() {
+			result.Done = append(result.Done, s.name)
+		}
 	}
 	now, err := p.counter.Status(ctx)
 	if err != nil {

@@ -22,6 +22,7 @@ type provisionStep struct {
 	name string // when it has been done, in JSON
 	will string // for people, after "will"
 	do   func(context.Context) error
+	did  func() bool // whether do found anything to do; nil: always
 }
 
 // planProvision looks at the index and the state folder and changes neither.
@@ -44,7 +45,7 @@ func planProvision(ctx context.Context, cfg tpm.CounterConfig, newIndex bool) (*
 	}
 	if makeFolder {
 		p.steps = append(p.steps, provisionStep{"state-folder-made", "make the state folder " + cfg.StateDir,
-			func(context.Context) error { return api.MakeStateFolder(cfg.StateDir) }})
+			func(context.Context) error { return api.MakeStateFolder(cfg.StateDir) }, nil})
 	}
 	p.steps = append(p.steps, p.indexSteps(newIndex)...)
 	return p, nil
@@ -68,14 +69,14 @@ func (p *provisionPlan) refusal(newIndex bool) error {
 // indexSteps are the steps that change the TPM.
 func (p *provisionPlan) indexSteps(newIndex bool) []provisionStep {
 	remove := provisionStep{"index-deleted", "delete the index: its incarnation ends, and with it the identity",
-		p.counter.Undefine}
+		p.counter.Undefine, p.counter.Changed}
 	if p.found.State == tpm.AuthLost {
 		remove.will += ", also that of another opmint that may use it"
 	}
 	define := provisionStep{"index-defined",
-		"define the index and increment it for the first time, a number that nobody owns", p.counter.Define}
+		"define the index and increment it for the first time, a number that nobody owns", p.counter.Define, p.counter.Changed}
 	finish := provisionStep{"index-finished",
-		"increment the index for the first time, a number that nobody owns", p.counter.Define}
+		"increment the index for the first time, a number that nobody owns", p.counter.Define, p.counter.Changed}
 	switch {
 	case p.found.State == tpm.Absent:
 		return []provisionStep{define}
