@@ -4,10 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"time"
 )
 
 // maxTries is how often a claim increments before it gives up.
 const maxTries = 8
+
+// maxBackOff bounds the pause between two tries.
+const maxBackOff = 4 * time.Second
 
 // sharedFor is how many claims in a row have to find the counter as they left
 // it until the next ones do without the read before.
@@ -32,6 +37,7 @@ func (c *Counter) Next(ctx context.Context) (uint64, error) {
 		}
 		for tries < maxTries {
 			tries++
+			began := time.Now()
 			mine, err := c.try(l, idx)
 			if err != nil {
 				return err
@@ -40,6 +46,12 @@ func (c *Counter) Next(ctx context.Context) (uint64, error) {
 				owned = c.last
 				return nil
 			}
+			if tries == maxTries {
+				break
+			}
+			if err := l.pause(backOff(time.Since(began), tries)); err != nil {
+				return err
+			}
 		}
 		return fmt.Errorf("%w: somebody else incremented it in between, %d times", ErrBusy, maxTries)
 	})
@@ -47,6 +59,13 @@ func (c *Counter) Next(ctx context.Context) (uint64, error) {
 		return 0, fmt.Errorf("claim a value of counter 0x%08x: %w", uint32(c.handle), err)
 	}
 	return owned, nil
+}
+
+// backOff draws a pause before the next try from a window that begins with four
+// times what a try took and doubles with each. Two that claim in step would go on
+// to spoil each other's tries, and each try costs the TPM a write.
+func backOff(took time.Duration, tries int) time.Duration {
+	return rand.N(min(took<<(1+tries), maxBackOff) + 1)
 }
 
 // try increments the counter once and reports whether the value that it then

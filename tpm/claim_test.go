@@ -2,9 +2,12 @@ package tpm
 
 import (
 	"encoding/binary"
+	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-tpm/tpm2"
@@ -92,6 +95,50 @@ func TestTwoDaemons(t *testing.T) {
 		if len(all.values) < claims {
 			t.Errorf("%d claims of %d succeeded", len(all.values), 2*claims)
 		}
+	})
+}
+
+// TestTwoDaemonsInStep has two daemons claim without a break on a TPM that takes
+// its time for each command. What counts is the increments, which wear it out.
+func TestTwoDaemonsInStep(t *testing.T) {
+	const claims = 50
+	r := sharedRig(t)
+	synctest.Test(t, func(t *testing.T) {
+		a, dir := r.counter()
+		all := ledger{t: t}
+		b := r.twin(dir)
+		var increments atomic.Int32
+		turn := make(chan struct{}, 1)
+		r.meddle(func(cc tpm2.TPMCC, cmd []byte, next exchange) ([]byte, bool, error) {
+			turn <- struct{}{}
+			defer func() { <-turn }()
+			time.Sleep(10 * time.Millisecond)
+			if cc == tpm2.TPMCCNVIncrement {
+				increments.Add(1)
+			}
+			return next(cmd)
+		})
+		var wg sync.WaitGroup
+		for _, c := range []*Counter{a, b} {
+			wg.Go(func() {
+				for n := 0; n < claims && increments.Load() <= 5*claims; {
+					v, err := c.Next(t.Context())
+					if err == nil {
+						all.add(v)
+						n++
+					} else if !errors.Is(err, ErrBusy) {
+						t.Error(err)
+						return
+					}
+				}
+			})
+		}
+		wg.Wait()
+		t.Logf("%d increments for %d values", increments.Load(), len(all.values))
+		if n := increments.Load(); n > 5*claims {
+			t.Errorf("%d increments for %d values", n, 2*claims)
+		}
+		r.meddle(nil)
 	})
 }
 

@@ -99,6 +99,16 @@ func (l *link) Send(cmd []byte) ([]byte, error) {
 	}
 }
 
+// pause waits for d, or until nobody waits for the operation any more.
+func (l *link) pause(d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-l.ctx.Done():
+		return fmt.Errorf("%w: somebody else increments it, too: %w", ErrBusy, context.Cause(l.ctx))
+	}
+}
+
 // within is context.WithTimeout with an error that says how long it was.
 func within(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, limit, fmt.Errorf("%w after %v", context.DeadlineExceeded, limit))
