@@ -19,6 +19,8 @@ type Device struct {
 	addr string
 	// managed: a resource manager cleans up behind each connection.
 	managed bool
+	// single: a socket, which serves one connection at a time.
+	single  bool
 	connect func(context.Context) (wire, error)
 	// turn has room for one: the operation that uses the TPM.
 	turn chan struct{}
@@ -63,11 +65,13 @@ func Open(addr string) (*Device, error) {
 		d.managed = strings.HasPrefix(filepath.Base(addr), "tpmrm")
 		d.connect = func(context.Context) (wire, error) { return openCharDevice(addr) }
 	case network == "unix" && target != "":
+		d.single = true
 		d.connect = func(ctx context.Context) (wire, error) { return dial(ctx, network, target) }
 	case network == "tcp" && target != "":
 		if _, _, err := net.SplitHostPort(target); err != nil {
 			return nil, fmt.Errorf("open TPM %s: %w: %w", addr, ErrAddress, err)
 		}
+		d.single = true
 		d.connect = func(ctx context.Context) (wire, error) { return dial(ctx, network, target) }
 	default:
 		return nil, fmt.Errorf("open TPM %q: %w: want auto, /dev/tpmrm0, unix:PATH or tcp:HOST:PORT", addr, ErrAddress)
@@ -138,7 +142,7 @@ func (d *Device) once(ctx context.Context, f func(*link) error) error {
 		<-d.turn
 		return cannotOpen(d.addr, err)
 	}
-	l := &link{ctx: ctx, wire: w, cleans: !d.managed}
+	l := &link{ctx: ctx, wire: w, cleans: !d.managed, waits: d.single}
 	defer d.finish(l)
 	if l.cleans {
 		if err := l.flushLeftovers(); err != nil {

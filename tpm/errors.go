@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 
 	"github.com/google/go-tpm/tpm2"
 	"golang.org/x/sys/unix"
@@ -162,8 +163,10 @@ func cannotOpen(addr string, err error) error {
 		hint = " (run as root, or as a member of the group tss)"
 	case errors.Is(err, unix.EBUSY):
 		hint = " (another program has it; /dev/tpmrm0 can be shared)"
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, unix.ECONNREFUSED):
-		hint = " (is the TPM enabled in the firmware's setup, is the software TPM running?)"
+	case errors.Is(err, fs.ErrNotExist) && strings.HasPrefix(addr, "/"):
+		hint = " (is the TPM enabled in the firmware's setup?)"
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, unix.ECONNREFUSED), errors.Is(err, unix.ECONNRESET):
+		hint = " (nobody answers there: is the software TPM running?)"
 	}
 	return fmt.Errorf("%w %s: %w%s", errUnreachable, addr, err, hint)
 }

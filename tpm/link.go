@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/google/go-tpm/tpm2"
@@ -12,9 +13,11 @@ import (
 
 // How long things may take.
 const (
-	// connectLimit bounds the wait for a socket that another client has, or
-	// whose TPM is being restarted.
+	// connectLimit bounds the wait for a socket that another client has, and
+	// restartLimit that for one at which nobody answers: the TPM may be just
+	// being restarted.
 	connectLimit = 10 * time.Second
+	restartLimit = 2 * time.Second
 	// answerLimit bounds the wait for one answer, keyLimit that for a new key:
 	// RSA takes 3 s on a typical chip, and minutes on a bad day.
 	answerLimit = time.Minute
@@ -59,7 +62,9 @@ type link struct {
 	resent bool
 	// cleans: no resource manager removes what is left in the TPM's memory.
 	cleans bool
-	lost   error // why nothing can be sent any more
+	// waits: no answer came yet on a socket whose TPM may be serving another client.
+	waits bool
+	lost  error // why nothing can be sent any more
 	// looked: the TPM has shown what stands at the index.
 	looked bool
 	// pending ends when an exchange does that was given up; else nil.
@@ -144,20 +149,34 @@ func (l *link) exchange(cmd []byte) ([]byte, error) {
 			r.err = checkAnswer(cmd, r.rsp)
 		}
 		if r.err != nil {
-			l.lost = r.err
-			return nil, l.failed(r.sent, r.err)
+			return nil, l.broken(r.sent, r.err)
 		}
+		l.waits = false
 		return r.rsp, nil
 	case <-ctx.Done():
-		l.pending, l.lost = done, context.Cause(ctx)
-		return nil, l.failed(true, l.lost)
+		l.pending = done
+		return nil, l.broken(true, context.Cause(ctx))
 	}
+}
+
+// broken notes that the connection is of no use any more, and makes the error. A
+// socket that connects and is silent from the first command on has its one
+// connection given to somebody else.
+func (l *link) broken(sent bool, err error) error {
+	l.lost = err
+	timeout := errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded)
+	if l.waits && timeout && l.ctx.Err() == nil {
+		return fmt.Errorf("%w: another program holds the connection to it: %w", ErrBusy, err)
+	}
+	return l.failed(sent, err)
 }
 
 // patience says how long the answer to the command sent last is waited for.
 func (l *link) patience() (context.Context, context.CancelFunc) {
 	ctx, limit := l.ctx, answerLimit
 	switch {
+	case l.waits:
+		limit = connectLimit
 	case l.last == tpm2.TPMCCCreatePrimary:
 		limit = keyLimit
 	case l.last == tpm2.TPMCCFlushContext:

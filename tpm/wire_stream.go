@@ -17,28 +17,43 @@ import (
 type stream struct{ conn net.Conn }
 
 // dial connects to a TPM on a socket. A software TPM serves one client at a
-// time: a full queue (EAGAIN) or a TPM that is just being restarted (refused)
-// is tried again for connectLimit.
+// time: a full queue (EAGAIN) is tried again for connectLimit, a TPM that may be
+// just being restarted (refused) for restartLimit.
 func dial(ctx context.Context, network, addr string) (wire, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectLimit)
 	defer cancel()
+	began := time.Now()
+	var before error
 	for pause := firstPause; ; pause = min(2*pause, longPause) {
 		conn, err := new(net.Dialer).DialContext(ctx, network, addr)
 		if err == nil {
 			return stream{conn}, nil
 		}
-		if !errors.Is(err, unix.EAGAIN) && !errors.Is(err, unix.ECONNREFUSED) {
+		if ctx.Err() != nil && before != nil {
+			err = before // which says more than that the time is up
+		}
+		before = err
+		full := errors.Is(err, unix.EAGAIN)
+		if !full && (!errors.Is(err, unix.ECONNREFUSED) || time.Since(began) >= restartLimit) {
 			return nil, err
 		}
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
-			if errors.Is(err, unix.EAGAIN) {
-				err = fmt.Errorf("%w: %w", ErrBusy, err)
+			if full {
+				err = fmt.Errorf("%w: other programs wait for it: %w", ErrBusy, err)
 			}
 			return nil, err
 		}
 	}
+}
+
+// readError explains that no whole answer came.
+func readError(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, unix.ECONNRESET) {
+		return fmt.Errorf("read the answer: %w (did the software TPM end?)", err)
+	}
+	return fmt.Errorf("read the answer: %w", err)
 }
 
 func (s stream) exchange(cmd []byte, deadline time.Time) ([]byte, bool, error) {
@@ -50,7 +65,7 @@ func (s stream) exchange(cmd []byte, deadline time.Time) ([]byte, bool, error) {
 	}
 	rsp := make([]byte, headerSize, maxMessage)
 	if _, err := io.ReadFull(s.conn, rsp); err != nil {
-		return nil, true, fmt.Errorf("read the answer: %w", err)
+		return nil, true, readError(err)
 	}
 	size := binary.BigEndian.Uint32(rsp[2:])
 	if size < headerSize || size > maxMessage {
@@ -58,7 +73,7 @@ func (s stream) exchange(cmd []byte, deadline time.Time) ([]byte, bool, error) {
 	}
 	rsp = rsp[:size]
 	if _, err := io.ReadFull(s.conn, rsp[headerSize:]); err != nil {
-		return nil, true, fmt.Errorf("read the answer: %w", err)
+		return nil, true, readError(err)
 	}
 	return rsp, true, nil
 }

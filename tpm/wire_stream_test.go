@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"path/filepath"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -73,7 +74,7 @@ func TestDialRefused(t *testing.T) {
 		}
 		began := time.Now()
 		_, err = d.Properties(t.Context())
-		if !errors.Is(err, unix.ECONNREFUSED) || errors.Is(err, ErrBusy) || time.Since(began) > connectLimit {
+		if !errors.Is(err, unix.ECONNREFUSED) || errors.Is(err, ErrBusy) || time.Since(began) > restartLimit+longPause {
 			t.Errorf("nobody listens: %v after %v", err, time.Since(began))
 		}
 		began = time.Now()
@@ -113,6 +114,32 @@ func TestDialFullQueue(t *testing.T) {
 		_, err = d.Properties(t.Context())
 		if !errors.Is(err, ErrBusy) || !errors.Is(err, unix.EAGAIN) || time.Since(began) > connectLimit {
 			t.Errorf("a full queue: %v after %v", err, time.Since(began))
+		}
+	})
+}
+
+// TestHeldSocket connects to a TPM that serves another client: it takes the
+// connection and no command.
+func TestHeldSocket(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		held := 0
+		d := on()
+		d.managed, d.single = false, true
+		d.connect = func(context.Context) (wire, error) {
+			held++
+			ours, _ := net.Pipe()
+			return stream{ours}, nil
+		}
+		began := time.Now()
+		_, err := d.Properties(t.Context())
+		if !errors.Is(err, ErrBusy) || !strings.Contains(err.Error(), "another program holds the connection") ||
+			time.Since(began) > connectLimit || held != 1 {
+			t.Errorf("a held socket: %v after %v, %d connections", err, time.Since(began), held)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := d.Properties(ctx); errors.Is(err, ErrBusy) || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("a held socket, and no time: %v", err)
 		}
 	})
 }
