@@ -78,6 +78,28 @@ func TestDroppedConnections(t *testing.T) {
 	})
 }
 
+// TestGoodSessionRefused refuses the authorization of a session that the TPM has
+// accepted before: index.auth is not lost, something else went wrong.
+func TestGoodSessionRefused(t *testing.T) {
+	eachTPM(t, func(t *testing.T, r *rig) {
+		c, _ := r.counter()
+		r.next(c)
+		refused, incremented := false, false
+		r.meddle(func(cc tpm2.TPMCC, cmd []byte, next exchange) ([]byte, bool, error) {
+			if cc == tpm2.TPMCCNVRead && incremented && !refused {
+				refused, r.dropped = true, true
+				return answer(tpm2.TPMRCAuthFail), true, nil
+			}
+			incremented = cc == tpm2.TPMCCNVIncrement
+			return next(cmd)
+		})
+		r.next(c)
+		if !refused {
+			t.Error("nothing was refused: this test shows nothing")
+		}
+	})
+}
+
 // TestSavedSessions has other clients save sessions until no handle is left.
 func TestSavedSessions(t *testing.T) {
 	for name, makeRig := range map[string]func(*testing.T) *rig{
