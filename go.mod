@@ -10,11 +10,13 @@ require (
 	github.com/rogpeppe/go-internal v1.16.0
 	github.com/spf13/cobra v1.10.2
 	golang.org/x/sys v0.50.0
-	golang.org/x/tools v0.26.0
+	golang.org/x/tools v0.36.0
 	pgregory.net/rapid v1.3.0
 )
 
+require go.etcd.io/bbolt v1.5.0
+
 require (
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
-	github.com/spf13/pflag v1.0.9 // indirect
+	github.com/spf13/pflag v1.0.10 // indirect
 )

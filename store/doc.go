@@ -1,0 +1,46 @@
+// Package store keeps opmint's records on disk: the minter's journal and the
+// receiver's ledger are each one store.
+//
+// [Store] is the contract, four methods around compare-and-swap: read a key,
+// read a run of keys, commit checks and writes all or nothing, close. Every
+// implementation passes the suite of package storetest. [Open] gives the one
+// for a single machine, [Bolt], a bbolt file.
+//
+// # What a Bolt promises
+//
+//   - What was committed is on disk, and what is read is on disk: neither
+//     Commit's answer nor Get's can be taken back by a power cut.
+//   - Nobody is told that a record is absent because a file is damaged. The
+//     whole file is verified when it is opened, each value again when it is
+//     read; what does not fit is [ErrDamaged], a file that was there and is
+//     gone is [ErrLost].
+//   - When it cannot be known whether a write happened, the Commit says so
+//     ([ErrOutcomeUnknown]) and the store stops: nothing is read or written
+//     until it is opened anew and reads the truth from the disk.
+//   - One process at a time, and only the file's owner: see [Open].
+//
+// # The file
+//
+//	NAME            mode 0600, a bbolt database with pages of 4096 bytes
+//	  "format"        one record: "opmint" = "VERSION KIND", such as "1 journal"
+//	  "records"       the records
+//	NAME.created    says that NAME was made: without NAME beside it, NAME is lost
+//	NAME.new        NAME while it is made; left behind only by a crash
+//
+// A stored value is the value behind its checksum:
+//
+//	bytes 0…3   CRC-32C of: length of the key (2 bytes), key, value; big-endian
+//	bytes 4…    the value
+//
+// The version changes when an older opmint could misread the file. A newer
+// one is refused with [ErrNewer] before anything else of it is looked at, so
+// "format" stays what it is in all versions; an older one is upgraded by Open.
+//
+// # Costs
+//
+// A transaction of bbolt syncs twice. Commits that arrive while one is under
+// way share the next, so the rate grows with the number of writers: there is
+// no delay and no goroutine of the store's own. Opening reads the file once,
+// front to back. A leaf of the tree is rewritten as a whole, and up to four
+// large values share one: keep large values away from keys that change often.
+package store
