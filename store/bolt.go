@@ -68,15 +68,13 @@ func (s *Bolt) Scan(ctx context.Context, prefix, after []byte, limit int) ([]Rec
 	err := s.view(ctx, func(b *bbolt.Bucket) error {
 		c := b.Cursor()
 		key, stored := c.Seek(prefix)
-		if bytes.Compare(after, prefix) >= 0 {
-			if key, stored = c.Seek(after); bytes.Equal(key, after) {
-				key, stored = c.Next()
-			}
+		if bytes.Compare(after, key) >= 0 {
+			key, stored = c.Seek(after)
 		}
-		for size := 0; bytes.HasPrefix(key, prefix) && len(records) < limit && size < maxScanBytes; {
-			if key == nil {
-				return nil
-			}
+		if key != nil && bytes.Equal(key, after) {
+			key, stored = c.Next()
+		}
+		for size := 0; key != nil && bytes.HasPrefix(key, prefix) && len(records) < limit && size < maxScanBytes; {
 			value, err := unframe(key, stored)
 			if err != nil {
 				return err

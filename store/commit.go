@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 
 	"go.etcd.io/bbolt"
@@ -61,6 +62,9 @@ func (s *Bolt) Commit(ctx context.Context, checks []Check, writes []Write) error
 
 // lead runs transactions until r was in one. It needs the turn.
 func (s *Bolt) lead(r *request) {
+	// Whom the former transaction answered may be about to commit again. Let
+	// them join in, or else transactions of one alternate with those of all.
+	runtime.Gosched()
 	for {
 		s.mu.Lock()
 		if r.taken {

@@ -29,7 +29,8 @@
 //
 // A stored value is the value behind its checksum:
 //
-//	bytes 0…3   CRC-32C of: length of the key (2 bytes), key, value; big-endian
+//	bytes 0…3   CRC-32C of key and value, begun with the key's length where
+//	            others begin with 0; big-endian
 //	bytes 4…    the value
 //
 // The version changes when an older opmint could misread the file. A newer

@@ -41,13 +41,9 @@ func storedSum(stored []byte) uint64 {
 	return uint64(binary.BigEndian.Uint32(stored))
 }
 
-// checksum covers the key too, so that a value found under another key, or a
-// key with one bit turned, is noticed; and the key's length, so that no byte
-// can pass from one to the other.
+// checksum covers the key too, so that a key with a wrong bit is noticed, and
+// a value under the key of another. It begins with the key's length where
+// CRC-32C has 0, so that no byte can pass from the one to the other.
 func checksum(key, value []byte) uint32 {
-	var n [2]byte
-	binary.BigEndian.PutUint16(n[:], uint16(len(key)))
-	sum := crc32.Update(0, castagnoli, n[:])
-	sum = crc32.Update(sum, castagnoli, key)
-	return crc32.Update(sum, castagnoli, value)
+	return crc32.Update(crc32.Update(uint32(len(key)), castagnoli, key), castagnoli, value)
 }

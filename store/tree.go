@@ -151,7 +151,11 @@ func (v *verifier) leaves() (sum uint64, err error) {
 
 // part verifies the leaves among these extents.
 func (v *verifier) part(part []extent) (sum uint64, err error) {
-	buf := make(page, window)
+	if len(part) == 0 {
+		return 0, nil
+	}
+	last := part[len(part)-1].id
+	buf := make(page, min(window, (last-part[0].id+1)*pageSize))
 	for len(part) > 0 {
 		base, n := part[0].id, 1
 		for n < len(part) && (part[n].id-base+1)*pageSize <= window {

@@ -69,10 +69,9 @@ func anyBytes(t *testing.T, place Place) {
 	s := opened(t, place)
 	var want []string
 	for b := range 256 {
-		key, value := string([]byte{byte(b)}), strings.Repeat(string([]byte{byte(b)}), b+1)
-		put(t, s, key, value)
-		want = append(want, key, value)
+		want = append(want, string([]byte{byte(b)}), strings.Repeat(string([]byte{byte(b)}), b+1))
 	}
+	put(t, s, want...)
 	if got := scanAll(t, s, "", "", 100); !slices.Equal(got, want) {
 		t.Errorf("records %q, want %q", got, want)
 	}

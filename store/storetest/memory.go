@@ -25,10 +25,10 @@ type Memory struct {
 }
 
 // NewMemory returns an empty store.
-func NewMemory() *Memory { return after(map[string]string{}) }
+func NewMemory() *Memory { return holding(map[string]string{}) }
 
-// after returns a store that begins with these records.
-func after(records map[string]string) *Memory {
+// holding returns a store that begins with these records.
+func holding(records map[string]string) *Memory {
 	return &Memory{written: maps.Clone(records), synced: maps.Clone(records), faults: map[int]Fault{}}
 }
 
@@ -52,7 +52,7 @@ func (m *Memory) Restart() *Memory {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.err = store.ErrClosed
-	return after(m.written)
+	return holding(m.written)
 }
 
 // Crash cuts the power: it closes m and returns what is opened afterwards.
@@ -67,7 +67,7 @@ func (m *Memory) Crash() *Memory {
 func (m *Memory) Clone() *Memory {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return after(m.synced)
+	return holding(m.synced)
 }
 
 // Close implements store.Store.
