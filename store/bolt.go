@@ -147,20 +147,22 @@ func (s *Bolt) become(durable int, err error) {
 func (s *Bolt) Close() error {
 	s.turn <- struct{}{}
 	defer func() { <-s.turn }()
-	before := s.state.Load()
-	if errors.Is(before.err, ErrClosed) {
+	before := s.state.Load().err
+	if errors.Is(before, ErrClosed) {
 		return nil
 	}
-	s.become(before.durable, ErrClosed)
-	if s.broken {
-		return s.abandon()
-	}
 	var err error
-	if before.err == nil {
+	if before == nil {
 		s.db.NoFreelistSync = false
-		err = guard(func() error { return s.db.Update(func(*bbolt.Tx) error { return nil }) })
+		err = s.write(func(*bbolt.Tx) (wrote bool, err error) { return true, nil })
 	}
-	if err = errors.Join(err, s.db.Close()); err != nil {
+	s.become(s.state.Load().durable, ErrClosed)
+	if s.broken {
+		err = errors.Join(err, s.abandon())
+	} else {
+		err = errors.Join(err, s.db.Close())
+	}
+	if err != nil {
 		return fmt.Errorf("close store: %w", err)
 	}
 	return nil
@@ -170,11 +172,5 @@ func (s *Bolt) Close() error {
 // ever for the locks of a write that panicked. The mapping of the file, which
 // readers may still use, stays until the process ends.
 func (s *Bolt) abandon() error {
-	if err := syscall.Flock(int(s.file.Fd()), syscall.LOCK_UN); err != nil {
-		return fmt.Errorf("close store: unlock: %w", err)
-	}
-	if err := s.file.Close(); err != nil {
-		return fmt.Errorf("close store: %w", err)
-	}
-	return nil
+	return errors.Join(syscall.Flock(int(s.file.Fd()), syscall.LOCK_UN), s.file.Close())
 }

@@ -130,13 +130,25 @@ func (s *Bolt) run(batch []*request) {
 // the other, as one transaction, and sets err in the others. It returns the
 // outcome of the transaction.
 func (s *Bolt) transact(batch []*request) error {
+	return s.write(func(tx *bbolt.Tx) (wrote bool, err error) {
+		return applyAll(tx.Bucket(recordsBucket), batch)
+	})
+}
+
+// write commits what change does, if it wrote anything. It needs the turn.
+//
+// It avoids bbolt's Update, which after a panic reads the whole file for its
+// free pages in another goroutine, where the next panic ends the process. A
+// write that fails does the same, but meets no damage unless it is younger
+// than Open.
+func (s *Bolt) write(change func(*bbolt.Tx) (wrote bool, err error)) error {
 	id := s.state.Load().durable
 	err := guard(func() error {
 		tx, err := s.db.Begin(true)
 		if err != nil {
 			return err
 		}
-		wrote, err := applyAll(tx.Bucket(recordsBucket), batch)
+		wrote, err := change(tx)
 		if err != nil || !wrote {
 			return errors.Join(err, tx.Rollback())
 		}

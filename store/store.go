@@ -61,8 +61,9 @@ type Store interface {
 	// afterwards it has no effect.
 	Commit(ctx context.Context, checks []Check, writes []Write) error
 
-	// Close waits for the Commit under way, refuses those that wait, and
-	// gives back what the store holds. Closing again does nothing.
+	// Close waits for the Commit under way, may refuse those that wait for
+	// their turn, and gives back what the store holds. Closing again does
+	// nothing.
 	Close() error
 }
 
