@@ -31,6 +31,8 @@ type Bolt struct {
 	waiting []*request // who waits for the next transaction; guarded by mu
 }
 
+var _ Store = (*Bolt)(nil)
+
 // state is what readers must know of the writer. It never changes.
 type state struct {
 	durable int           // the last transaction known to be on disk

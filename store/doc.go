@@ -16,14 +16,16 @@
 //     gone is [ErrLost].
 //   - When it cannot be known whether a write happened, the Commit says so
 //     ([ErrOutcomeUnknown]) and the store stops: nothing is read or written
-//     until it is opened anew and reads the truth from the disk.
+//     until it is opened anew and reads the truth from the disk. A full disk is
+//     no such case: the Commit fails, and the store goes on.
 //   - One process at a time, and only the file's owner: see [Open].
 //
 // # The file
 //
 //	NAME            mode 0600, a bbolt database with pages of 4096 bytes
 //	  "format"        one record: "opmint" = "VERSION KIND", such as "1 journal"
-//	  "records"       the records
+//	  "records"       the records; the bucket's sequence number is the sum of
+//	                  all their checksums, so that none can be missing
 //	NAME.created    says that NAME was made: without NAME beside it, NAME is lost
 //	NAME.new        NAME while it is made; left behind only by a crash
 //
@@ -41,7 +43,13 @@
 //
 // A transaction of bbolt syncs twice. Commits that arrive while one is under
 // way share the next, so the rate grows with the number of writers: there is
-// no delay and no goroutine of the store's own. Opening reads the file once,
-// front to back. A leaf of the tree is rewritten as a whole, and up to four
-// large values share one: keep large values away from keys that change often.
+// no delay and no goroutine of the store's own.
+//
+// Opening reads the file once, front to back: 10 million records of 200 bytes
+// in 1 second from memory. After a crash bbolt reads it a second time, for its
+// free pages: 2 seconds. Few bytes of heap stay in use.
+//
+// A leaf of the tree is rewritten as a whole, and up to four large values share
+// one: keep large values away from keys that change often. Pages that were
+// freed are used again, but the file never shrinks.
 package store

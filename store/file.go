@@ -74,7 +74,8 @@ func create(path string, kind Kind) error {
 		err = os.Rename(tmp, path)
 	}
 	if err != nil {
-		return errors.Join(fmt.Errorf("create: %w", err), os.Remove(tmp))
+		os.Remove(tmp)
+		return fmt.Errorf("create: %w", err)
 	}
 	return syncFolder(path)
 }
@@ -101,6 +102,7 @@ func mark(path string) error {
 	}
 	_, err = fmt.Fprintf(f, "%s was made. If it is missing it is lost.\n", filepath.Base(path))
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		os.Remove(marker(path))
 		return err
 	}
 	return syncFolder(path)

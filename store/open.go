@@ -31,14 +31,14 @@ type Options struct {
 //
 //	ErrLost      path does not exist, but path.created does
 //	ErrDamaged   the file is not as it was left: other bytes, truncated, empty
-//	ErrForeign   no file, no store, one of another kind, one that another user
-//	             owns or may read or write; or all users may write to its folder
+//	ErrForeign   not a file, not a store, not of this kind, not owned by this
+//	             user, open to others, or in a folder that everyone may change
 //	ErrNewer     a newer opmint wrote it
 //	ErrInUse     it is open already, in another process or in this one, and
 //	             stayed so for two seconds or until the context ended
 //
 // Any other error is the system's, such as [syscall.EROFS], [syscall.ENOSPC]
-// or [fs.ErrPermission]. Whatever the error, what the file held is unchanged.
+// or [io/fs.ErrPermission]. Whatever the error, what the file held is unchanged.
 func Open(ctx context.Context, path string, o Options) (*Bolt, error) {
 	s, err := open(ctx, path, o)
 	switch {

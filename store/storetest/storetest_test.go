@@ -36,16 +36,9 @@ func TestFaults(t *testing.T) {
 			for _, restart := range []bool{true, false} {
 				m := storetest.NewMemory()
 				m.Fail(2, test.fault)
-				commit := func(key string, want error) {
-					t.Helper()
-					err := m.Commit(t.Context(), nil, []store.Write{{Key: []byte(key), Value: []byte("v")}})
-					if !errors.Is(err, want) || errors.Is(err, store.ErrOutcomeUnknown) != (want == store.ErrOutcomeUnknown) {
-						t.Errorf("Commit(%s): %v, want %v", key, err, want)
-					}
-				}
-				commit("a", nil)
-				commit("b", test.want)
-				commit("c", test.later)
+				commit(t, m, "a", nil)
+				commit(t, m, "b", test.want)
+				commit(t, m, "c", test.later)
 				if _, err := m.Get(t.Context(), []byte("a")); !errors.Is(err, test.later) {
 					t.Errorf("Get: %v, want %v", err, test.later)
 				}
@@ -72,7 +65,8 @@ func TestFaultCounting(t *testing.T) {
 	if err := m.Commit(t.Context(), []store.Check{{Key: a}}, nil); err != nil {
 		t.Errorf("Commit without writes: %v", err)
 	}
-	if err := m.Commit(t.Context(), []store.Check{{Key: a, Value: value}}, []store.Write{{Key: a}}); !errors.Is(err, store.ErrConflict) {
+	err := m.Commit(t.Context(), []store.Check{{Key: a, Value: value}}, []store.Write{{Key: a}})
+	if !errors.Is(err, store.ErrConflict) {
 		t.Errorf("Commit with a conflict: %v", err)
 	}
 	if n := m.Commits(); n != 0 {
@@ -89,18 +83,22 @@ func TestFaultCounting(t *testing.T) {
 // TestClone: a clone and its original know nothing of each other.
 func TestClone(t *testing.T) {
 	m := storetest.NewMemory()
-	put := func(m *storetest.Memory, key string) {
-		t.Helper()
-		if err := m.Commit(t.Context(), nil, []store.Write{{Key: []byte(key), Value: []byte("v")}}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	put(m, "a")
+	commit(t, m, "a", nil)
 	clone := m.Clone()
-	put(m, "b")
-	put(clone, "c")
+	commit(t, m, "b", nil)
+	commit(t, clone, "c", nil)
 	if a, b := keys(t, m), keys(t, clone); a != "a b" || b != "a c" {
 		t.Errorf("original %q, clone %q", a, b)
+	}
+}
+
+// commit fails the test unless a Commit of one record ends as wanted.
+func commit(t *testing.T, s store.Store, key string, want error) {
+	t.Helper()
+	err := s.Commit(t.Context(), nil, []store.Write{{Key: []byte(key), Value: []byte("v")}})
+	unknown := errors.Is(err, store.ErrOutcomeUnknown)
+	if !errors.Is(err, want) || unknown != (want == store.ErrOutcomeUnknown) {
+		t.Errorf("Commit(%s): %v, want %v", key, err, want)
 	}
 }
 
