@@ -20,6 +20,7 @@ const (
 
 // Options are what Open must know besides the path.
 type Options struct {
+	// Kind must be that of the file.
 	Kind Kind
 	// AcceptLoss makes a lost file anew, where ErrLost is returned otherwise.
 	AcceptLoss bool

@@ -68,16 +68,22 @@ type Store interface {
 }
 
 // Record is a key with its value.
-type Record struct{ Key, Value []byte }
+type Record struct {
+	Key, Value []byte // 1…MaxKey and 1…MaxValue bytes
+}
 
 // Check holds if the value of Key is Value, or, where Value is empty, if there
 // is none. What Get or Scan returned can be checked as it is: Check{key, value}
 // and Check(record) say "still as I saw it".
-type Check struct{ Key, Value []byte }
+type Check struct {
+	Key, Value []byte // 1…MaxKey and 0…MaxValue bytes
+}
 
 // Write sets the value of Key to Value, or, where Value is empty, deletes Key,
 // which need not exist.
-type Write struct{ Key, Value []byte }
+type Write struct {
+	Key, Value []byte // 1…MaxKey and 0…MaxValue bytes
+}
 
 // What can go wrong with a call.
 var (
