@@ -92,12 +92,12 @@ type daemon struct {
 }
 
 // start does what opmintd does at its start.
-func start(ctx context.Context, s store.Store, class keygen.Class, tpm *fakeTPM) (*daemon, error) {
+func start(ctx context.Context, s store.Store, class keygen.Class, tpm journal.TPM) (*daemon, error) {
 	return startAt(ctx, s, class, tpm, testClock)
 }
 
 func startAt(
-	ctx context.Context, s store.Store, class keygen.Class, tpm *fakeTPM, now func() time.Time,
+	ctx context.Context, s store.Store, class keygen.Class, tpm journal.TPM, now func() time.Time,
 ) (*daemon, error) {
 	j, err := journal.Open(ctx, s, now)
 	if err != nil {
@@ -106,7 +106,11 @@ func startAt(
 	d := &daemon{journal: j, class: class}
 	minter := drawMinter()
 	if class != keygen.ClassJ {
-		if d.standing, err = j.Compare(ctx, tpm, testEK, tpm.first); err != nil {
+		first := uint64(0)
+		if fake, ok := tpm.(*fakeTPM); ok {
+			first = fake.first
+		}
+		if d.standing, err = j.Compare(ctx, tpm, testEK, first); err != nil {
 			return nil, err
 		}
 		if d.standing.Demoted {
