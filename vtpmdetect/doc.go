@@ -32,4 +32,34 @@
 //     strings and emulates a chip down to its clock cannot be told from metal.
 //
 // What each signal is worth, and where it is wrong: docs/detection.md.
+//
+// # While the machine runs
+//
+// A virtual machine can also be taken back together with its memory, and
+// whoever runs in it goes on in the middle of what it was doing, perhaps in
+// several copies. A [Watch] sees what there is to be seen of that:
+//
+//	where                            what changes                 means       names need
+//	/dev/vmclock0, Linux 6.13 on     vm_generation_counter        Restored    new epoch, new minter
+//	                                 disruption_marker            Disturbed   new epoch
+//	timerfd, TFD_TIMER_CANCEL_ON_SET the wall clock jumps         Disturbed   new epoch
+//
+// It reports no events, which one caller would take from another, but a
+// [Timeline]: a value that its owner compares with the one it has acted upon.
+// Every caller does so for itself, after it has drawn what must not repeat (a
+// number, a key) and before that goes out, since what was drawn before a look
+// may have been drawn in another history too:
+//
+//	drawn := minter.draw()
+//	now, err := watch.Current()
+//	if now != acted {
+//		// Drop drawn; under a lock, unless another caller did meanwhile: open
+//		// the epoch that now.Since(acted) asks for, let acted be now; begin again.
+//	}
+//
+// The first Timeline is read before the first epoch is opened. A hypervisor
+// writes the VM clock before it lets a restored machine go on, so nothing goes
+// out in between. Nothing is seen of a machine without a VM clock whose wall
+// clock nobody corrects, of one that was merely paused, and of a process that
+// is restored by itself, as CRIU does.
 package vtpmdetect
