@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
+	"syscall"
 
 	"github.com/google/go-tpm/tpm2"
-	"golang.org/x/sys/unix"
 )
 
 // What can go wrong, for errors.Is. The error's text says more: what was being
@@ -161,11 +161,11 @@ func cannotOpen(addr string, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrPermission):
 		hint = " (run as root, or as a member of the group tss)"
-	case errors.Is(err, unix.EBUSY):
+	case errors.Is(err, syscall.EBUSY):
 		hint = " (another program has it; /dev/tpmrm0 can be shared)"
 	case errors.Is(err, fs.ErrNotExist) && strings.HasPrefix(addr, "/"):
 		hint = " (is the TPM enabled in the firmware's setup?)"
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, unix.ECONNREFUSED), errors.Is(err, unix.ECONNRESET):
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.ECONNRESET):
 		hint = " (nobody answers there: is the software TPM running?)"
 	}
 	return fmt.Errorf("%w %s: %w%s", errUnreachable, addr, err, hint)

@@ -7,9 +7,8 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // stream is a connection on which plain TPM 2.0 commands and answers follow
@@ -33,8 +32,8 @@ func dial(ctx context.Context, network, addr string) (wire, error) {
 			err = before // which says more than that the time is up
 		}
 		before = err
-		full := errors.Is(err, unix.EAGAIN)
-		if !full && (!errors.Is(err, unix.ECONNREFUSED) || time.Since(began) >= restartLimit) {
+		full := errors.Is(err, syscall.EAGAIN)
+		if !full && (!errors.Is(err, syscall.ECONNREFUSED) || time.Since(began) >= restartLimit) {
 			return nil, err
 		}
 		select {
@@ -50,7 +49,7 @@ func dial(ctx context.Context, network, addr string) (wire, error) {
 
 // readError explains that no whole answer came.
 func readError(err error) error {
-	if errors.Is(err, io.EOF) || errors.Is(err, unix.ECONNRESET) {
+	if errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) {
 		return fmt.Errorf("read the answer: %w (did the software TPM end?)", err)
 	}
 	return fmt.Errorf("read the answer: %w", err)

@@ -8,9 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
-
-	"golang.org/x/sys/unix"
 )
 
 const tpmClass = "sys/class/tpm"
@@ -99,13 +96,12 @@ func (g *gatherer) deviceOf(address string) (d Device, ok bool) {
 		g.failed(signalDevice, address, err)
 		return Device{}, false
 	}
-	stat, ok := info.Sys().(*syscall.Stat_t)
+	major, minor, ok := deviceNumber(info)
 	if !ok || info.Mode()&fs.ModeCharDevice == 0 {
 		g.gap(signalDevice, address, "not a character device")
 		return Device{}, false
 	}
-	number := uint64(stat.Rdev)
-	link := fmt.Sprintf("sys/dev/char/%d:%d", unix.Major(number), unix.Minor(number))
+	link := fmt.Sprintf("sys/dev/char/%d:%d", major, minor)
 	node, err := resolve(g.root, link)
 	if err != nil {
 		g.failed(signalDevice, "/"+link, err)

@@ -7,8 +7,6 @@ import (
 	"syscall"
 	"time"
 	"unsafe"
-
-	"golang.org/x/sys/unix"
 )
 
 // vmclockPage is the head of the page that a hypervisor shares with its guest
@@ -67,7 +65,7 @@ func mapVMClock(path string) (*vmclock, error) {
 	if info.Mode().IsRegular() && info.Size() < int64(length) {
 		return nil, fmt.Errorf("%s has %d bytes, want a page of %d", path, info.Size(), length)
 	}
-	mapping, err := unix.Mmap(int(f.Fd()), 0, length, unix.PROT_READ, unix.MAP_SHARED)
+	mapping, err := mapPage(f, length)
 	if err != nil {
 		return nil, &os.PathError{Op: "mmap", Path: path, Err: err}
 	}
@@ -79,9 +77,6 @@ func mapVMClock(path string) (*vmclock, error) {
 	}
 	return &vmclock{page: p, mapping: mapping, sized: p.size >= uint32(unsafe.Sizeof(*p))}, nil
 }
-
-// unmap fails for what is no mapping only.
-func unmap(mapping []byte) { _ = unix.Munmap(mapping) }
 
 // read returns the two values as they stood together; the generation is 0
 // where none is counted.
