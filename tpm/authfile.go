@@ -3,6 +3,7 @@ package tpm
 import (
 	"bytes"
 	"crypto/rand"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -16,7 +17,8 @@ const (
 	// authFile holds the authorization value of the index, raw.
 	authFile = "index.auth"
 	// incarnationFile holds the incarnation that was defined last from this
-	// folder, raw. What counts is the one in the TPM.
+	// folder, raw, and once it is known, in 8 bytes, big-endian, the value with
+	// which its counter began. What counts is the incarnation in the TPM.
 	incarnationFile = "index.incarnation"
 )
 
@@ -27,15 +29,10 @@ const secretSize = 32
 // size, the error is ErrAuthLost.
 func readAuth(dir string) ([]byte, error) {
 	path := filepath.Join(dir, authFile)
-	f, err := os.Open(path)
+	auth, err := readSmall(path, secretSize)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%w: %w", ErrAuthLost, err)
 	}
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	auth, err := io.ReadAll(io.LimitReader(f, secretSize+1))
 	if err != nil {
 		return nil, err
 	}
@@ -61,6 +58,35 @@ func drawIncarnation(dir string) ([secretSize]byte, error) {
 		return incarnation, err
 	}
 	return incarnation, writeSecret(dir, incarnationFile, incarnation[:])
+}
+
+// keepFirst stores the value with which the counter of an incarnation began.
+func keepFirst(dir string, incarnation [secretSize]byte, first uint64) error {
+	return writeSecret(dir, incarnationFile, binary.BigEndian.AppendUint64(incarnation[:], first))
+}
+
+// readFirst returns what keepFirst stored, and 0 where it stored nothing, or that
+// of another incarnation.
+func readFirst(dir string, incarnation [secretSize]byte) (uint64, error) {
+	data, err := readSmall(filepath.Join(dir, incarnationFile), secretSize+8)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil || len(data) != secretSize+8 || !bytes.Equal(data[:secretSize], incarnation[:]) {
+		return 0, err
+	}
+	return binary.BigEndian.Uint64(data[secretSize:]), nil
+}
+
+// readSmall reads a file, of which it reads no more than shows that it is longer
+// than size.
+func readSmall(path string, size int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, size+1))
 }
 
 // writeSecret replaces a file as a whole and returns when it is on the disk. The

@@ -105,6 +105,20 @@ func (c *Counter) Incarnation(ctx context.Context) ([32]byte, error) {
 	return incarnation, nil
 }
 
+// First returns the value with which the counter began when it was defined from
+// this state folder, and 0 if that is not known.
+func (c *Counter) First(ctx context.Context) (uint64, error) {
+	incarnation, err := c.Incarnation(ctx)
+	if err != nil {
+		return 0, err
+	}
+	first, err := readFirst(c.stateDir, incarnation)
+	if err != nil {
+		return 0, fmt.Errorf("first value of counter 0x%08x: %w", uint32(c.handle), err)
+	}
+	return first, nil
+}
+
 // attach finds the index and makes sure that it is the one this Counter knows.
 func (c *Counter) attach(l *link) (*index, error) {
 	if c.back != nil {

@@ -57,7 +57,8 @@ func (c *Counter) define(l *link) error {
 		return err
 	}
 	defer s.close(l)
-	if !idx.written {
+	begins := !idx.written
+	if begins {
 		if idx, err = c.firstIncrement(l, idx, s); err != nil {
 			return err
 		}
@@ -69,7 +70,10 @@ func (c *Counter) define(l *link) error {
 		return c.back
 	}
 	s.endsWithNext()
-	return c.read(l, idx, s)
+	if err := c.read(l, idx, s); err != nil || !begins {
+		return err
+	}
+	return keepFirst(c.stateDir, c.pinned, c.last)
 }
 
 // firstIncrement increments a new counter and returns the index as it is now:

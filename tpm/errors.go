@@ -84,6 +84,10 @@ func (e *WentBackError) Error() string {
 		ErrWentBack, e.Index, e.Seen, e.Before)
 }
 
+// WentBack returns the least value that the counter must have shown, and the one
+// that it showed.
+func (e *WentBackError) WentBack() (expected, seen uint64) { return e.Before, e.Seen }
+
 // Is tells that e is ErrWentBack.
 func (e *WentBackError) Is(target error) bool { return target == ErrWentBack }
 
