@@ -60,6 +60,36 @@ func (s *Standing) announce(ctx context.Context, c keygen.Class) (known uint64, 
 	return known, err
 }
 
+// Read returns the value that the TPM's counter shows, and 0 in class j. It claims
+// nothing and writes nothing, unless the counter went back: that is recorded, and
+// is ErrRolledBack, as with Next.
+func (c *Counter) Read(ctx context.Context) (uint64, error) {
+	if c.standing == nil {
+		return 0, nil
+	}
+	value, err := c.standing.look(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("read the TPM's counter: %w", err)
+	}
+	return value, nil
+}
+
+// look reads the counter and compares it with what is known.
+func (s *Standing) look(ctx context.Context) (uint64, error) {
+	if err := s.journal.wait(ctx); err != nil {
+		return 0, err
+	}
+	defer s.journal.done()
+	if s.back != nil {
+		return 0, s.back
+	}
+	var r counterRecord
+	if err := (&edit{store: s.journal.store}).need(ctx, s.key(), &r); err != nil {
+		return 0, err
+	}
+	return s.read(ctx, r.Seen)
+}
+
 // read returns the counter's value, which is at least known unless it went back.
 func (s *Standing) read(ctx context.Context, known uint64) (uint64, error) {
 	value, err := s.tpm.Read(ctx)

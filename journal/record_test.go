@@ -38,6 +38,7 @@ var kinds = map[string]func() record{
 	"epoch":    func() record { return new(epochRecord) },
 	"slot":     func() record { return new(slotRecord) },
 	"rollback": func() record { return new(rollbackRecord) },
+	"template": func() record { return new(ekTemplateRecord) },
 }
 
 // spellings are records as they will be read for ever, by kind.
@@ -57,6 +58,7 @@ var spellings = map[string][]string{
 		`{"epoch":1,"class":"j","identity":"` + identityWithout + `","reason":"used-up",` +
 			`"claimed":"2026-03-04T05:06:07Z","minter":"` + hex16 + `","seen":{}}`,
 	},
+	"template": {`{"template":"ecc-p256"}`},
 	"slot":     {`{"identity":"` + identityOfTPM + `","epoch":7}`},
 	"rollback": {`{"number":3,"time":"2026-03-04T05:06:07Z","what":"tpm","seen":6,"expected":7}`},
 }
