@@ -96,8 +96,9 @@ func loadEK(l *link, opts EKOptions) (*loadedKey, error) {
 			return key, nil
 		}
 		if !isUnsupported(err) {
-			break
+			return nil, err
 		}
+		err = fmt.Errorf("%w: %s: %w", ErrUnsupportedKey, template.name, err)
 	}
 	return nil, err
 }

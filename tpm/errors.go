@@ -37,6 +37,8 @@ var (
 	ErrWentBack = errors.New("the NV counter went back")
 	// ErrOwnerAuth: the owner hierarchy has another authorization value.
 	ErrOwnerAuth = errors.New("wrong owner authorization")
+	// ErrUnsupportedKey: the TPM cannot make an endorsement key of this template.
+	ErrUnsupportedKey = errors.New("the TPM has no such endorsement key")
 	// ErrEndorsementAuth: the endorsement hierarchy has another authorization
 	// value.
 	ErrEndorsementAuth = errors.New("wrong endorsement authorization")
