@@ -35,7 +35,7 @@ type daemon struct {
 
 // startDaemon starts opmintd on the TPM at addr, and returns once it can mint.
 func startDaemon(ctx context.Context, addr string) (*daemon, error) {
-	folder, err := os.MkdirTemp("/tmp", "opmint")
+	folder, err := os.MkdirTemp("", "opmint")
 	if err != nil {
 		return nil, fmt.Errorf("make a folder for the daemon's socket: %w", err)
 	}

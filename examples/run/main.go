@@ -64,17 +64,25 @@ func run(ctx context.Context, out io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, tpm.Stop()) }()
-	d, err := startDaemon(ctx, tpm.Addr())
+	err = demonstrate(ctx, out, tpm.Addr())
+	if ctx.Err() != nil && err == nil {
+		fmt.Fprintln(out, "\nStopped.")
+	}
+	return err
+}
+
+// demonstrate runs a daemon on the TPM at addr, and shows it, until ctx is done.
+func demonstrate(ctx context.Context, out io.Writer, addr string) (err error) {
+	d, err := startDaemon(ctx, addr)
 	if err != nil {
 		return interrupted(ctx, err)
 	}
 	defer func() { err = errors.Join(err, d.stop()) }()
-	if err := show(ctx, out, tpm.Addr()); err != nil {
+	if err := show(ctx, out, addr); err != nil {
 		return interrupted(ctx, err)
 	}
 	select {
 	case <-ctx.Done():
-		fmt.Fprintln(out, "\nStopped.")
 		return nil
 	case <-d.ended:
 		return d.explain()
