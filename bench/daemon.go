@@ -51,12 +51,30 @@ func buildPrograms(ctx context.Context, dir string) error {
 	if err := os.WriteFile(empty, []byte(emptyProgram), 0o600); err != nil {
 		return err
 	}
-	for _, what := range []string{empty, "github.com/opmint/opmint/cmd/opmint", "github.com/opmint/opmint/cmd/opmintd"} {
-		build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", dir+"/", what)
+	for name, source := range map[string]string{
+		"empty":   empty,
+		"opmint":  "github.com/opmint/opmint/cmd/opmint",
+		"opmintd": "github.com/opmint/opmint/cmd/opmintd",
+	} {
+		linked := filepath.Join(dir, name+".linked")
+		build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", linked, source)
 		build.Env = append(os.Environ(), "CGO_ENABLED=0")
 		if out, err := build.CombinedOutput(); err != nil {
 			return fmt.Errorf("%v: %w: %s", build, err, out)
 		}
+		if err := install(linked, filepath.Join(dir, name)); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// install copies a program. What the linker has just written lies in memory page
+// by page and takes longer to start than a copy of it, as installed programs are.
+func install(from, to string) error {
+	program, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(to, program, 0o700)
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"runtime"
 	"slices"
 	"strings"
@@ -64,15 +65,29 @@ func (t *table) measure(ctx context.Context, rounds int, length time.Duration) e
 // calibrate finds how many operations take about length.
 func (s *subject) calibrate(length time.Duration) error {
 	for n := 1; ; n *= 2 {
-		start := time.Now()
-		if err := s.run(n); err != nil {
+		took, err := s.fastest(n)
+		if err != nil {
 			return err
 		}
-		if took := time.Since(start); took >= length/8 {
+		if took >= length/8 {
 			s.perRound = max(1, int(float64(n)*float64(length)/float64(took)))
 			return nil
 		}
 	}
+}
+
+// fastest returns the least time that n operations take in a few attempts: of one
+// that was disturbed, a round would get too few operations to say anything.
+func (s *subject) fastest(n int) (time.Duration, error) {
+	least := time.Duration(math.MaxInt64)
+	for range 3 {
+		start := time.Now()
+		if err := s.run(n); err != nil {
+			return 0, err
+		}
+		least = min(least, time.Since(start))
+	}
+	return least, nil
 }
 
 // round measures s once.
