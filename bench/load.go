@@ -21,7 +21,8 @@ type protocol struct {
 var (
 	echo64   = protocol{bytes.Repeat([]byte{'e'}, 64), readBytes(64)}
 	mintOne  = protocol{[]byte("POST /v1/names HTTP/1.1\r\nHost: opmint\r\n\r\n"), readHTTP}
-	mintMany = protocol{[]byte("POST /v1/names?count=1000000 HTTP/1.1\r\nHost: opmint\r\nAccept: text/plain\r\n\r\n"), readHTTP}
+	mintMany = protocol{[]byte("POST /v1/names?count=1000000 HTTP/1.1\r\nHost: opmint\r\n" +
+		"Accept: text/plain\r\n\r\n"), readHTTP}
 
 	// uuidd's operations are a byte, its answers a length, an int, and a UUID
 	// (util-linux, misc-utils/uuidd.c).

@@ -29,16 +29,12 @@ type servers struct {
 	running []*process
 }
 
-// startServers starts them all in the folder dir, where the programs are.
+// startServers starts them all in the folder dir, where the programs are. On an
+// error, too, those that it returns are to be stopped.
 func startServers(ctx context.Context, dir string) (s *servers, err error) {
 	s = &servers{
 		echo: filepath.Join(dir, "echo"), uuidd: filepath.Join(dir, "uuidd"), opmintd: filepath.Join(dir, "sock"),
 	}
-	defer func() {
-		if err != nil {
-			s.stop()
-		}
-	}()
 	self, err := os.Executable()
 	if err != nil {
 		return s, err

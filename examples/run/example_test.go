@@ -126,7 +126,8 @@ func (e *example) children() map[string]int {
 		var pid, parent int
 		var name string
 		var state byte
-		if _, err := fmt.Sscanf(string(text), "%d %s %c %d", &pid, &name, &state, &parent); err != nil || parent != e.cmd.Process.Pid {
+		_, err := fmt.Sscanf(string(text), "%d %s %c %d", &pid, &name, &state, &parent)
+		if err != nil || parent != e.cmd.Process.Pid {
 			continue
 		}
 		fd, err := unix.PidfdOpen(pid, 0)
