@@ -21,39 +21,13 @@ import (
 
 var testIdentity = keygen.NewIdentity([32]byte{1}, [32]byte{2}, [16]byte{3})
 
-// source is a daemon's, with all that a client can see of it.
-type source struct {
-	minter *keygen.Minter
-	epoch  uint64
-	fail   error
-}
-
-func (s *source) Next(context.Context) (uint64, error) { s.epoch++; return s.epoch, s.fail }
-
-func (s *source) CanClaim(context.Context) error { return s.fail }
-
-func (s *source) Renew(ctx context.Context) error { return s.minter.Renew(ctx, testIdentity) }
-
-func (s *source) Claimed(_ keygen.Identity, epoch uint64) (time.Time, bool) {
-	return time.Unix(1_900_000_000, 0), epoch == 1
-}
-
-func (s *source) Identity(context.Context) (*api.Identity, error) {
-	id, epoch, err := s.minter.Epoch()
-	return &api.Identity{Class: keygen.ClassH, Assumed: true, Identity: id, Epoch: epoch, Counter: &s.epoch}, err
-}
-
 // start starts a server, and returns a client of it and a function that stops it.
 func start(t *testing.T, socket string, uid uint32) (*api.Client, *source, func()) {
 	t.Helper()
 	s := new(source)
-	m, err := keygen.NewMinter(t.Context(), keygen.MinterConfig{
-		Class: keygen.ClassH, Identity: testIdentity, Counter: s, NamesPerEpoch: 10_000,
-	})
-	if err != nil {
+	if err := s.Renew(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	s.minter = m
 	l, err := server.Listen(socket)
 	if err != nil {
 		t.Fatal(err)
@@ -62,7 +36,7 @@ func start(t *testing.T, socket string, uid uint32) (*api.Client, *source, func(
 	done := make(chan error, 1)
 	go func() {
 		done <- server.New(server.Config{
-			Minter: m, Source: s, Version: "v1.2.3", UID: uid, NamesPerEpoch: 10_000,
+			Minter: s, Source: s, Version: "v1.2.3", UID: uid, NamesPerEpoch: 10_000,
 			Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
 		}).Serve(ctx, l)
 	}()

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/opmint/opmint/keygen"
+	"github.com/opmint/opmint/vtpmdetect"
 )
 
 // Level is the level of the API that this package speaks. It rises when
@@ -51,17 +52,48 @@ func Describe(name keygen.Name) NameInfo {
 
 // Identity says whose names a daemon mints, and on what their promise rests.
 type Identity struct {
-	Class         keygen.Class    `json:"class"`          // of the names minted now: h, v or j
-	Assumed       bool            `json:"assumed"`        // the class is the operator's word
-	Identity      keygen.Identity `json:"identity"`       // whose names they are
-	EKFingerprint string          `json:"ek_fingerprint"` // sha256: and 64 hex digits; see [keygen.NewIdentity]
-	Incarnation   string          `json:"incarnation"`    // 64 hex digits; live and die with the NV index
-	Minter        string          `json:"minter"`         // 32 hex digits; drawn anew by a renewal
-	Epoch         uint64          `json:"epoch"`          // under which they are minted
+	Class    keygen.Class    `json:"class"`    // of the names minted now: h, v or j
+	Assumed  bool            `json:"assumed"`  // the class is the operator's word
+	Identity keygen.Identity `json:"identity"` // whose names they are
+
+	// What the identity is made of, see [keygen.NewIdentity]. The first two are
+	// absent in class j, where they count as zeros.
+	EKFingerprint string `json:"ek_fingerprint,omitempty"` // sha256: and 64 hex digits
+	Incarnation   string `json:"incarnation,omitempty"`    // 64 hex digits; live and die with the NV index
+	Minter        string `json:"minter"`                   // 32 hex digits; new after a renewal, in v and j after a start
+
+	// Epoch is the one under which they are minted.
+	Epoch uint64 `json:"epoch"`
 
 	// Counter is the NV counter as it was read for this answer; absent if it could
-	// not be read.
+	// not be read, and in class j.
 	Counter *uint64 `json:"counter,omitempty"`
+
+	// FreshRandomness says that the keys of names have the CPU's randomness in
+	// them, which a restored memory snapshot does not repeat.
+	FreshRandomness bool `json:"fresh_randomness"`
+
+	// Evidence is what the daemon saw of the machine when it started.
+	Evidence vtpmdetect.Evidence `json:"evidence"`
+	// Verdict is what the evidence means. Class is the verdict's unless the
+	// operator, or a rollback, says otherwise.
+	Verdict vtpmdetect.Verdict `json:"verdict"`
+
+	// Rollbacks are those that the daemon's journal remembers, in the order in
+	// which they were noticed: at least the newest 32 of each kind.
+	Rollbacks []Rollback `json:"rollbacks"`
+}
+
+// Rollback is something that went back in time, or may have.
+type Rollback struct {
+	Time time.Time `json:"time"` // when it was noticed, in UTC
+
+	// What is tpm or journal, in values of the TPM's counter; generation, in
+	// generations of a virtual machine; clock, in milliseconds since 1970; or
+	// ledger, in its events.
+	What     string `json:"what"`
+	Seen     uint64 `json:"seen"`     // in the unit of its kind
+	Expected uint64 `json:"expected"` // at least, or of a journal at most
 }
 
 // Health is the answer of a daemon that runs.

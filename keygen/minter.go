@@ -45,13 +45,15 @@ type MinterConfig struct {
 }
 
 // Minter hands out leases, each with seqs that no other lease has and a key of
-// its own. It is safe for concurrent use: all but the claim of a new epoch is
-// lock-free. It is made by [NewMinter].
+// its own, all of one identity. It is safe for concurrent use: all but the claim
+// of a new epoch is lock-free. It is made by [NewMinter]; whoever is to mint under
+// another identity makes another one, with a counter of that identity.
 type Minter struct {
-	class   Class
-	counter Counter
-	random  io.Reader
-	limit   uint64 // seqs per epoch
+	class    Class
+	identity Identity
+	counter  Counter
+	random   io.Reader
+	limit    uint64 // seqs per epoch
 
 	current  atomic.Pointer[openEpoch]
 	claiming chan struct{} // holds a token while somebody claims; guards what follows
@@ -61,10 +63,9 @@ type Minter struct {
 
 // openEpoch is an epoch under which names are minted.
 type openEpoch struct {
-	identity Identity
-	number   uint64
-	next     atomic.Uint64 // the lowest seq not handed out; beyond the limit when used up
-	err      error         // why there is no epoch: then the limit is reached from the start
+	number uint64
+	next   atomic.Uint64 // the lowest seq not handed out; beyond the limit when used up
+	err    error         // why there is no epoch: then the limit is reached from the start
 }
 
 // NewMinter claims an epoch from the counter and returns a Minter that mints
@@ -74,12 +75,14 @@ func NewMinter(ctx context.Context, c MinterConfig) (*Minter, error) {
 	switch {
 	case !c.Class.minted():
 		return nil, invalid("minter of %v: names are minted in classes h, v and j", c.Class)
+	case c.Identity.IsZero():
+		return nil, invalid("minter without an identity")
 	case c.Counter == nil:
 		return nil, invalid("minter without a counter")
 	case c.NamesPerEpoch > MaxSeq+1:
 		return nil, invalid("%d names an epoch: at most %d", c.NamesPerEpoch, MaxSeq+1)
 	}
-	m := &Minter{class: c.Class, counter: c.Counter, random: c.Random, limit: c.NamesPerEpoch}
+	m := &Minter{class: c.Class, identity: c.Identity, counter: c.Counter, random: c.Random, limit: c.NamesPerEpoch}
 	if m.random == nil {
 		m.random = rand.Reader
 	}
@@ -87,17 +90,20 @@ func NewMinter(ctx context.Context, c MinterConfig) (*Minter, error) {
 		m.limit = MaxSeq + 1
 	}
 	m.claiming = make(chan struct{}, 1)
-	if err := m.Renew(ctx, c.Identity); err != nil {
+	if err := m.replace(ctx, nil); err != nil {
 		return nil, err
 	}
 	return m, nil
 }
 
-// Epoch returns the identity and the number of the epoch under which names are
-// minted now; the error is why there is none.
+// Class returns the class of the names.
+func (m *Minter) Class() Class { return m.class }
+
+// Epoch returns whose names are minted now and the number of their epoch; the
+// error is why there is none.
 func (m *Minter) Epoch() (Identity, uint64, error) {
 	e := m.current.Load()
-	return e.identity, e.number, e.err
+	return m.identity, e.number, e.err
 }
 
 // Left returns how many seqs of the open epoch nobody has, 0 to MaxSeq+1: what
@@ -119,7 +125,7 @@ func (m *Minter) Lease(ctx context.Context, count uint64) (*Lease, error) {
 	if count < 1 || count > MaxSeq+1 {
 		return nil, invalid("lease of %d names: 1 to %d", count, MaxSeq+1)
 	}
-	t := Terms{Class: m.class}
+	t := Terms{Class: m.class, Identity: m.identity}
 	if _, err := io.ReadFull(m.random, t.Key[:]); err != nil {
 		return nil, fmt.Errorf("draw a lease key: %w", err)
 	}
@@ -144,26 +150,12 @@ func (e *openEpoch) take(limit, count uint64, t *Terms) bool {
 	if first >= limit {
 		return false
 	}
-	t.Identity, t.Epoch = e.identity, e.number
-	t.First, t.Count = first, min(count, limit-first)
+	t.Epoch, t.First, t.Count = e.number, first, min(count, limit-first)
 	return true
 }
 
-// Renew claims a new epoch and mints under it with the given identity from then
-// on. Leases taken before stay what they were. On an error everything stays as
-// it was, but for [ErrWentBack]. The zero Identity is an [ErrInvalid].
-func (m *Minter) Renew(ctx context.Context, id Identity) error {
-	if id.IsZero() {
-		return invalid("minter without an identity")
-	}
-	if err := m.lock(ctx); err != nil {
-		return err
-	}
-	defer m.unlock()
-	return m.open(ctx, id)
-}
-
-// replace opens a new epoch in place of e, unless somebody else did already.
+// replace opens a new epoch in place of e, nil for none, unless somebody else did
+// already.
 func (m *Minter) replace(ctx context.Context, e *openEpoch) error {
 	if err := m.lock(ctx); err != nil {
 		return err
@@ -172,7 +164,7 @@ func (m *Minter) replace(ctx context.Context, e *openEpoch) error {
 	if m.current.Load() != e {
 		return nil
 	}
-	return m.open(ctx, e.identity)
+	return m.open(ctx)
 }
 
 func (m *Minter) lock(ctx context.Context) error {
@@ -190,7 +182,7 @@ func (m *Minter) lock(ctx context.Context) error {
 func (m *Minter) unlock() { <-m.claiming }
 
 // open claims an epoch and makes it the current one; its caller holds the token.
-func (m *Minter) open(ctx context.Context, id Identity) error {
+func (m *Minter) open(ctx context.Context) error {
 	if e := m.current.Load(); e != nil && e.err != nil {
 		return e.err
 	}
@@ -207,6 +199,6 @@ func (m *Minter) open(ctx context.Context, id Identity) error {
 	if number > MaxEpoch {
 		return fmt.Errorf("open an epoch: %w: the counter is at %d, a name holds %d", ErrExhausted, number, MaxEpoch)
 	}
-	m.current.Store(&openEpoch{identity: id, number: number})
+	m.current.Store(&openEpoch{number: number})
 	return nil
 }

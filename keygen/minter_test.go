@@ -1,12 +1,12 @@
 package keygen
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -44,7 +44,7 @@ var testIdentity = NewIdentity([32]byte{1}, [32]byte{2}, [16]byte{3})
 
 func newMinter(t *testing.T, c MinterConfig) *Minter {
 	t.Helper()
-	c.Class, c.Identity = ClassH, testIdentity
+	c.Class, c.Identity = cmp.Or(c.Class, ClassH), testIdentity
 	m, err := NewMinter(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
@@ -158,9 +158,6 @@ func TestMinterFailedClaimUsesUpNothing(t *testing.T) {
 		if _, err := m.Lease(t.Context(), 1); !errors.Is(err, failure) {
 			t.Fatalf("lease with a failing counter: %v", err)
 		}
-		if err := m.Renew(t.Context(), testIdentity); !errors.Is(err, failure) {
-			t.Fatalf("renewal with a failing counter: %v", err)
-		}
 	}
 	fail = false
 	if n := mint(t, m); n.Epoch() != 2 || n.Seq() != 0 {
@@ -192,9 +189,6 @@ func TestMinterRefusesACounterThatWentBack(t *testing.T) {
 				if _, err := m.Lease(t.Context(), 1); !errors.Is(err, ErrWentBack) {
 					t.Fatalf("lease after the counter went from 5 to %d: %v", back, err)
 				}
-				if err := m.Renew(t.Context(), testIdentity); !errors.Is(err, ErrWentBack) {
-					t.Fatalf("renewal after the counter went from 5 to %d: %v", back, err)
-				}
 			}
 			if _, _, err := m.Epoch(); !errors.Is(err, ErrWentBack) {
 				t.Fatalf("Epoch: %v", err)
@@ -220,66 +214,16 @@ func TestMinterStopsWhereNamesEnd(t *testing.T) {
 	}
 }
 
-func TestMinterRenew(t *testing.T) {
-	other := NewIdentity([32]byte{9}, [32]byte{}, [16]byte{})
-	m := newMinter(t, MinterConfig{Counter: counting()})
-	before, err := m.Lease(t.Context(), 2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := m.Renew(t.Context(), other); err != nil {
-		t.Fatal(err)
-	}
-	if n := mint(t, m); n.Identity() != other || n.Epoch() != 2 || n.Seq() != 0 {
-		t.Errorf("after renewal: %s", n)
-	}
-	if n, err := before.Name(1); err != nil || n.Identity() != testIdentity || n.Epoch() != 1 {
-		t.Errorf("lease from before: %s, %v", n, err)
-	}
-	if err := m.Renew(t.Context(), Identity{}); !errors.Is(err, ErrInvalid) {
-		t.Errorf("renewal without an identity: %v", err)
-	}
-	if id, epoch, err := m.Epoch(); id != other || epoch != 2 || err != nil {
-		t.Errorf("Epoch() = %v, %d, %v", id, epoch, err)
-	}
-}
-
-// TestMinterRenewWhileMinting renews under the hands of those who mint: no number
-// twice, and each under the identity that its epoch was opened for.
-func TestMinterRenewWhileMinting(t *testing.T) {
-	const goroutines, each, renewals = 4, 5_000, 50
-	identities := [...]Identity{testIdentity, NewIdentity([32]byte{9}, [32]byte{}, [16]byte{})}
-	m := newMinter(t, MinterConfig{Counter: counting(), NamesPerEpoch: 700})
-	minted := make([][]Name, goroutines)
-	var wg sync.WaitGroup
-	for g := range goroutines {
-		wg.Go(func() {
-			for range each {
-				lease, err := m.Lease(t.Context(), 1)
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				n, _ := lease.Name(0)
-				minted[g] = append(minted[g], n)
-			}
-		})
-	}
-	for i := range renewals {
-		if err := m.Renew(t.Context(), identities[(i+1)%2]); err != nil {
-			t.Error(err)
+func TestMinterTellsItsEpoch(t *testing.T) {
+	m := newMinter(t, MinterConfig{Class: ClassV, Counter: answering(7, 9), NamesPerEpoch: 1})
+	for _, want := range []uint64{7, 9} {
+		n := mint(t, m)
+		if id, epoch, err := m.Epoch(); id != testIdentity || epoch != want || err != nil || n.Epoch() != want {
+			t.Errorf("Epoch() = %v, %d, %v; name %s", id, epoch, err, n)
 		}
-	}
-	wg.Wait()
-	type number struct{ epoch, seq uint64 }
-	seen := map[number]bool{}
-	owner := map[uint64]Identity{}
-	for _, n := range slices.Concat(minted...) {
-		at := number{n.Epoch(), n.Seq()}
-		if known, ok := owner[at.epoch]; seen[at] || ok && known != n.Identity() {
-			t.Fatalf("%s: number seen before: %v; epoch is of %v", n, seen[at], known)
+		if m.Class() != ClassV || n.Class() != ClassV {
+			t.Errorf("class %s, name %s", m.Class(), n)
 		}
-		seen[at], owner[at.epoch] = true, n.Identity()
 	}
 }
 

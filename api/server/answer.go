@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/opmint/opmint/api"
+	"github.com/opmint/opmint/keygen"
 )
 
 // Media types, as header values that all answers share.
@@ -107,8 +108,8 @@ func (s *Server) admit(r *request, route *route) error {
 	if r.Header["Origin"] != nil {
 		return fmt.Errorf("%w: it comes from a web page (it has an Origin)", api.ErrForbidden)
 	}
-	if route.owner && r.caller.uid != 0 && r.caller.uid != s.UID {
-		return fmt.Errorf("%w: you are uid %d: %s is for root and uid %d, as whom the daemon runs",
+	if route.wears && s.Minter.Class() == keygen.ClassH && r.caller.uid != 0 && r.caller.uid != s.UID {
+		return fmt.Errorf("%w: you are uid %d: where it wears the TPM (class h), %s is for root and uid %d, the daemon's",
 			api.ErrForbidden, r.caller.uid, route.path, s.UID)
 	}
 	return nil

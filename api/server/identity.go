@@ -20,7 +20,13 @@ func (s *Server) name(r *request) (action, error) {
 	return func(a *answer) error {
 		info := api.Describe(name)
 		if name.Minted() {
-			if at, ok := s.Source.Claimed(info.Identity, *info.Epoch); ok {
+			ctx, cancel := a.within()
+			defer cancel()
+			at, here, err := s.Source.Lookup(ctx, info.Identity, *info.Epoch)
+			if err != nil {
+				return unavailable(fmt.Errorf("look up the name: %w", err))
+			}
+			if here {
 				info.Here, info.Claimed = true, at.UTC()
 			}
 		}

@@ -69,6 +69,19 @@ func TestWhoMayDoWhat(t *testing.T) {
 	}
 }
 
+// TestRenewalWithoutWear: where a renewal wears no TPM, everybody may ask for one.
+func TestRenewalWithoutWear(t *testing.T) {
+	for _, class := range []keygen.Class{keygen.ClassV, keygen.ClassJ} {
+		s, _ := newServer(t, class, 0)
+		s.UID = 990
+		if answer := s.serve(requestAs(caller{uid: 1000}, "POST", "/v1/identity/renew", "*/*")); answer.StatusCode != 200 {
+			t.Errorf("class %s: %s", class, answer.Status)
+		}
+		answer := s.serve(requestAs(caller{uid: unmapped}, "POST", "/v1/identity/renew", "*/*"))
+		wantProblem(t, "unmapped", answer, 403, "forbidden")
+	}
+}
+
 // TestCallerIsUs: the kernel says who is calling.
 func TestCallerIsUs(t *testing.T) {
 	l, err := Listen(t.TempDir() + "/s")
@@ -118,7 +131,7 @@ func TestIdentityAndRenewal(t *testing.T) {
 func TestNames(t *testing.T) {
 	const foreign = "h1-emhwdgg60rf5x9vn4a-00000001-00000000-r4trds3k1d7z9ygzca"
 	d := startServer(t, 0)
-	lease, err := d.minter.Lease(t.Context(), 1)
+	lease, err := d.source.Lease(t.Context(), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,6 +161,13 @@ func TestNames(t *testing.T) {
 	}
 	if answer, body := d.do("GET", "/v1/names/%681-"+foreign[3:], nil, ""); answer.StatusCode != 200 {
 		t.Errorf("a name with an encoded letter: %s %s", answer.Status, body)
+	}
+	d.source.mu.Lock()
+	d.source.unread = errors.New("the disk is on fire")
+	d.source.mu.Unlock()
+	answers, _ := d.raw(strings.Replace(post("/v1/names/"+foreign), "POST", "GET", 1))
+	if p := wantProblem(t, "look up", answers[0], 503, "unavailable"); !strings.Contains(p.Detail, "the disk is on fire") {
+		t.Errorf("detail %q", p.Detail)
 	}
 }
 

@@ -15,7 +15,7 @@ type route struct {
 	method   string
 	path     string // a segment in braces stands for any, and becomes a variable
 	handle   handler
-	owner    bool // for root and the daemon's own user only
+	wears    bool // uses up the TPM: in class h for root and the daemon's own user only
 	segments []string
 }
 
@@ -33,7 +33,7 @@ func (s *Server) table() []route {
 		{method: "POST", path: "/v1/names", handle: s.mint},
 		{method: "GET", path: "/v1/names/{name}", handle: s.name},
 		{method: "GET", path: "/v1/identity", handle: s.identity},
-		{method: "POST", path: "/v1/identity/renew", handle: s.renew, owner: true},
+		{method: "POST", path: "/v1/identity/renew", handle: s.renew, wears: true},
 		{method: "GET", path: "/v1/healthz", handle: s.health},
 		{method: "GET", path: "/v1/readyz", handle: s.ready},
 	}

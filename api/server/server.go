@@ -3,8 +3,8 @@
 //
 //	socket → conn, who is calling → route → handler → Minter.Lease → socket
 //
-// A [Server] mints with a [keygen.Minter] and knows the rest of the daemon as a
-// [Source]. [Listen] makes the socket that it serves.
+// A [Server] mints with a [Minter] and knows the rest of the daemon as a [Source].
+// [Listen] makes the socket that it serves.
 //
 // # What it promises
 //
@@ -50,6 +50,24 @@ const (
 	maxBody   = 4 << 20
 )
 
+// Minter is what mints: a [keygen.Minter], or one after the other, where an
+// identity is renewed. All methods are called by many goroutines at once.
+type Minter interface {
+	// Class returns the class of the names that are minted now.
+	Class() keygen.Class
+
+	// Lease takes a lease as keygen.Minter.Lease does. Each is of one class, one
+	// identity and one epoch, which may be others than those of the one before.
+	Lease(ctx context.Context, count uint64) (*keygen.Lease, error)
+
+	// Left returns how many names there are until another epoch is claimed.
+	Left() uint64
+
+	// Epoch returns whose names are minted now, and under which epoch; the error
+	// is why there is none.
+	Epoch() (keygen.Identity, uint64, error)
+}
+
 // Source is what a Server knows of the daemon besides its Minter. All methods
 // are called by many goroutines at once. An error of package api goes to the
 // client as what it is, any other as api.ErrUnavailable.
@@ -66,17 +84,17 @@ type Source interface {
 	// looks, and uses up nothing.
 	CanClaim(ctx context.Context) error
 
-	// Claimed returns when the daemon claimed an epoch for an identity, and
-	// false if it does not know that it did.
-	Claimed(id keygen.Identity, epoch uint64) (time.Time, bool)
+	// Lookup reports whether the daemon knows that it claimed an epoch for an
+	// identity, and when that was.
+	Lookup(ctx context.Context, id keygen.Identity, epoch uint64) (claimed time.Time, here bool, err error)
 }
 
 // Config is what a [Server] needs.
 type Config struct {
-	Minter  *keygen.Minter // what mints
-	Source  Source         // the rest of the daemon
-	Version string         // of the daemon, for GET /v1/healthz
-	Log     *slog.Logger   // where faults of the server go
+	Minter  Minter       // what mints
+	Source  Source       // the rest of the daemon
+	Version string       // of the daemon, for GET /v1/healthz
+	Log     *slog.Logger // where faults of the server go
 
 	// NamesPerEpoch is the Minter's, 0 for its default. With it a request is
 	// refused that would take more than 16 claims.

@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -25,10 +26,12 @@ var testIdentity = keygen.NewIdentity([32]byte{1}, [32]byte{2}, [16]byte{3})
 
 // source is a daemon in small: epochs 1, 2, 3… and a new identity at each renewal.
 type source struct {
-	minter *keygen.Minter
+	config keygen.MinterConfig
+	minter atomic.Pointer[keygen.Minter]
 
 	mu      sync.Mutex
 	fail    error // why nothing can be claimed
+	unread  error // why nothing can be looked up
 	epoch   uint64
 	renewed byte
 	claimed map[uint64]time.Time
@@ -45,9 +48,30 @@ func (s *source) Next(ctx context.Context) (uint64, error) {
 	return s.epoch, nil
 }
 
+func (s *source) Class() keygen.Class { return s.config.Class }
+
+func (s *source) Lease(ctx context.Context, count uint64) (*keygen.Lease, error) {
+	return s.minter.Load().Lease(ctx, count)
+}
+
+func (s *source) Left() uint64 { return s.minter.Load().Left() }
+
+func (s *source) Epoch() (keygen.Identity, uint64, error) { return s.minter.Load().Epoch() }
+
+// mintAs mints under an identity from now on.
+func (s *source) mintAs(ctx context.Context, id keygen.Identity) error {
+	c := s.config
+	c.Identity = id
+	m, err := keygen.NewMinter(ctx, c)
+	if err == nil {
+		s.minter.Store(m)
+	}
+	return err
+}
+
 func (s *source) Identity(ctx context.Context) (*api.Identity, error) {
-	id, epoch, err := s.minter.Epoch()
-	return &api.Identity{Class: keygen.ClassH, Identity: id, Epoch: epoch, Counter: &epoch}, cmp.Or(err, ctx.Err())
+	id, epoch, err := s.Epoch()
+	return &api.Identity{Class: s.Class(), Identity: id, Epoch: epoch, Counter: &epoch}, cmp.Or(err, ctx.Err())
 }
 
 func (s *source) Renew(ctx context.Context) error {
@@ -55,7 +79,7 @@ func (s *source) Renew(ctx context.Context) error {
 	s.renewed++
 	id := keygen.NewIdentity([32]byte{1}, [32]byte{2}, [16]byte{3, s.renewed})
 	s.mu.Unlock()
-	return s.minter.Renew(ctx, id)
+	return s.mintAs(ctx, id)
 }
 
 func (s *source) CanClaim(ctx context.Context) error {
@@ -64,11 +88,11 @@ func (s *source) CanClaim(ctx context.Context) error {
 	return cmp.Or(ctx.Err(), s.fail)
 }
 
-func (s *source) Claimed(id keygen.Identity, epoch uint64) (time.Time, bool) {
+func (s *source) Lookup(ctx context.Context, id keygen.Identity, epoch uint64) (time.Time, bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	at, ok := s.claimed[epoch]
-	return at, ok && id == testIdentity
+	return at, ok && id == testIdentity, cmp.Or(ctx.Err(), s.unread)
 }
 
 func (s *source) breakWith(err error) {
@@ -81,15 +105,12 @@ func (s *source) breakWith(err error) {
 func newServer(t testing.TB, class keygen.Class, namesPerEpoch uint64) (*Server, *source) {
 	t.Helper()
 	s := &source{claimed: map[uint64]time.Time{}}
-	m, err := keygen.NewMinter(t.Context(), keygen.MinterConfig{
-		Class: class, Identity: testIdentity, Counter: s, NamesPerEpoch: namesPerEpoch,
-	})
-	if err != nil {
+	s.config = keygen.MinterConfig{Class: class, Counter: s, NamesPerEpoch: namesPerEpoch}
+	if err := s.mintAs(t.Context(), testIdentity); err != nil {
 		t.Fatal(err)
 	}
-	s.minter = m
 	return New(Config{
-		Minter: m, Source: s, Version: "v1.2.3", NamesPerEpoch: namesPerEpoch,
+		Minter: s, Source: s, Version: "v1.2.3", NamesPerEpoch: namesPerEpoch,
 		UID: uint32(os.Geteuid()), Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	}), s
 }
@@ -99,14 +120,13 @@ type daemon struct {
 	t      testing.TB
 	socket string
 	source *source
-	minter *keygen.Minter
 	stop   func() error // stops it and waits until it has
 }
 
 func startServer(t testing.TB, namesPerEpoch uint64) *daemon {
 	t.Helper()
 	srv, src := newServer(t, keygen.ClassH, namesPerEpoch)
-	d := &daemon{t: t, socket: filepath.Join(t.TempDir(), "s"), source: src, minter: srv.Minter}
+	d := &daemon{t: t, socket: filepath.Join(t.TempDir(), "s"), source: src}
 	l, err := Listen(d.socket)
 	if err != nil {
 		t.Fatal(err)

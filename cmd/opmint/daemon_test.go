@@ -96,7 +96,9 @@ func (d *testDaemon) CanClaim(context.Context) error {
 
 func (d *testDaemon) Renew(context.Context) error { return errors.ErrUnsupported }
 
-func (d *testDaemon) Claimed(keygen.Identity, uint64) (time.Time, bool) { return time.Time{}, false }
+func (d *testDaemon) Lookup(context.Context, keygen.Identity, uint64) (time.Time, bool, error) {
+	return time.Time{}, false, nil
+}
 
 // daemonCommand is the script command for the script's testDaemon:
 //

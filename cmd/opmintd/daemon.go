@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -9,7 +10,6 @@ import (
 	"time"
 
 	"github.com/opmint/opmint/api/server"
-	"github.com/opmint/opmint/keygen"
 	"github.com/opmint/opmint/tpm"
 )
 
@@ -17,20 +17,14 @@ import (
 type daemon struct {
 	*options
 	log      *slog.Logger
-	class    keygen.Class
 	state    *state
-	minter   minter
 	listener *server.Listener
 }
 
 // runDaemon starts a daemon and returns when it has ended: nil after a signal,
 // which ends ctx.
-func runDaemon(ctx context.Context, o *options, log *slog.Logger) error {
+func runDaemon(ctx context.Context, o *options, log *slog.Logger) (err error) {
 	d := daemon{options: o, log: log}
-	var err error
-	if d.class, err = o.class(); err != nil {
-		return err
-	}
 	socket, dir, err := o.places()
 	if err != nil {
 		return err
@@ -39,19 +33,18 @@ func runDaemon(ctx context.Context, o *options, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	if d.state, err = openState(dir); err != nil {
+	if d.state, err = openState(ctx, dir); err != nil {
 		return err
 	}
-	defer d.state.close()
-	if d.minter, err = d.state.minter(); err != nil {
-		return err
-	}
+	defer func() { err = errors.Join(err, d.state.close()) }()
 	if d.listener, err = server.Listen(socket); err != nil {
 		return err
 	}
 	defer d.listener.Close()
-	// Waits for a claim, if one is under way.
-	defer cfg.Device.Close()
+	if cfg.Device != nil {
+		// Waits for a claim, if one is under way.
+		defer cfg.Device.Close()
+	}
 	err = d.run(ctx, cfg)
 	if signalled := ctx.Err() != nil; signalled && !unreliable(err) {
 		log.Info("stopped", "reason", context.Cause(ctx))
@@ -63,51 +56,62 @@ func runDaemon(ctx context.Context, o *options, log *slog.Logger) error {
 // run claims an epoch, as the last step of the start, and serves names. Whoever
 // has connected in the meantime has waited.
 func (d *daemon) run(ctx context.Context, cfg tpm.CounterConfig) error {
-	counter, o, err := openCounter(ctx, cfg, d.state)
-	if err != nil {
-		return err
-	}
-	o.minter = d.minter
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	claiming, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	src, err := d.claim(ctx, newClaimer(claiming, counter, &claims{last: o}, d.log, fail))
+	m, err := d.open(ctx, cfg, fail)
 	if err != nil {
 		return err
 	}
-	d.log.Info("started", "version", thisVersion(), "socket", d.listener.Addr().String(), "state", d.state.dir,
-		"tpm", cfg.Device.String(), "nv_index", d.nvIndex.String(),
-		"class", src.class, "assumed", src.assumed, "identity", o.identity())
+	defer m.watch.Close()
+	var cancel context.CancelFunc
+	m.claiming, cancel = context.WithCancel(context.Background())
+	defer cancel()
+	if err := m.start(ctx); err != nil {
+		return err
+	}
+	d.tell(m, cfg)
 	tuneMemory()
 	srv := server.New(server.Config{
-		Minter: src.minter, Source: src, Version: thisVersion(), Log: d.log,
-		NamesPerEpoch: uint64(d.namesPerEpoch), UID: uint32(os.Geteuid()),
+		Minter: m, Source: m, Version: thisVersion(), Log: d.log,
+		NamesPerEpoch: m.namesPerEpoch, UID: uint32(os.Geteuid()),
 	})
 	if err := srv.Serve(ctx, d.listener); err != nil {
 		return err
 	}
 	if cause := context.Cause(ctx); unreliable(cause) {
-		return fmt.Errorf("no more names until another start has read the counter: %w", cause)
+		return fmt.Errorf("no more names until another start has read what is there: %w", cause)
 	}
 	return nil
 }
 
-// claim claims the epoch of the start.
-func (d *daemon) claim(ctx context.Context, c *claimer) (*source, error) {
-	src := &source{
-		class: d.class, assumed: d.assume.value != "",
-		claimer: c, counter: c, claims: c.claims, state: d.state, renewing: make(chan struct{}, 1),
+// open looks at machine and TPM, and returns a mint that has not started yet.
+func (d *daemon) open(ctx context.Context, cfg tpm.CounterConfig, fail func(error)) (*mint, error) {
+	m := &mint{
+		turn: make(chan struct{}, 1), judgement: d.judge(ctx, cfg.Device), journal: d.state.journal,
+		random: newRandom(d.log), namesPerEpoch: uint64(d.namesPerEpoch), log: d.log, fail: fail,
 	}
-	if d.namesPerEpoch == 0 {
-		src.counter = &bucket{counter: c, now: time.Now}
-	}
+	m.judgement.tell(d.log)
+	m.bucket.now = time.Now
+	m.reader = newReader(m.readCounter)
 	var err error
-	src.minter, err = keygen.NewMinter(ctx, keygen.MinterConfig{
-		Class: d.class, Identity: c.claims.current().identity(), Counter: src.counter,
-		NamesPerEpoch: uint64(d.namesPerEpoch),
-	})
-	return src, err
+	if cfg.Device != nil {
+		if m.chip, err = openChip(ctx, cfg, d.state.journal, d.log); err != nil {
+			return nil, err
+		}
+	}
+	m.watch, err = openWatch(d.log)
+	return m, err
+}
+
+// tell writes down in the log that the daemon has started.
+func (d *daemon) tell(m *mint, cfg tpm.CounterConfig) {
+	l := m.current.Load()
+	started := d.log.With("version", thisVersion(), "socket", d.listener.Addr().String(), "state", d.state.dir,
+		"class", l.class, "assumed", m.assumed, "identity", l.counter.Identity())
+	if cfg.Device != nil {
+		started = started.With("tpm", cfg.Device.String(), "nv_index", d.nvIndex.String())
+	}
+	started.Info("started")
 }
 
 // tuneMemory has the heap collected half as often: a busy daemon needs 0.9 of the

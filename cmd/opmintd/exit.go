@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/opmint/opmint/api/server"
+	"github.com/opmint/opmint/keygen"
+	"github.com/opmint/opmint/store"
 	"github.com/opmint/opmint/tpm"
 )
 
@@ -37,19 +39,20 @@ func exitCode(err error) int {
 		return exitUsage
 	case unreliable(err):
 		return exitError
-	case is(err, errRefused, tpm.ErrStranger, tpm.ErrAuthLost, tpm.ErrOwnerAuth, tpm.ErrEndorsementAuth):
+	case is(err, errRefused, tpm.ErrStranger, tpm.ErrAuthLost, tpm.ErrOwnerAuth, tpm.ErrEndorsementAuth),
+		is(err, store.ErrLost, store.ErrDamaged, store.ErrForeign, store.ErrNewer):
 		return exitRefused
-	case errors.Is(err, server.ErrLocked), tpm.Temporary(err):
+	case is(err, server.ErrLocked, store.ErrInUse), tpm.Temporary(err):
 		return exitTryAgain
 	}
 	return exitError
 }
 
-// unreliable reports whether err says that the counter is not, or may not be,
-// what the daemon takes it for: no epoch may be claimed from it until another
+// unreliable reports whether err says that the counter or the journal is not, or
+// may not be, what the daemon takes it for: no epoch may be claimed until another
 // start has read what is there.
 func unreliable(err error) bool {
-	return is(err, tpm.ErrOutcomeUnknown, tpm.ErrWentBack, tpm.ErrRedefined)
+	return is(err, tpm.ErrOutcomeUnknown, tpm.ErrRedefined, keygen.ErrWentBack, store.ErrOutcomeUnknown, store.ErrStopped)
 }
 
 // is reports whether err is any of the targets.

@@ -12,12 +12,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opmint/opmint/api"
-	"github.com/opmint/opmint/keygen"
 	"github.com/opmint/opmint/tpm"
 )
 
 // version is set by -ldflags "-X main.version=v1.2.3" in builds of a release.
 var version string
+
+// noTPM is the --tpm that does without one.
+const noTPM = "none"
 
 // options is what the command line says.
 type options struct {
@@ -35,10 +37,13 @@ func newCommand(run func(context.Context, *options) error) *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
 		Use:   "opmintd",
-		Short: "Mint names of operations from the TPM's counter",
+		Short: "Mint names of operations that never repeat",
 		Long: `opmintd answers on a Unix socket with names of operations: idempotency keys that
-never repeat. They come from a counter in the TPM, which is made at the first start,
-where the TPM's owner has no authorization value or it is given.
+never repeat. On a physical TPM they are of class h and come from a counter in it,
+which is made at the first start, where the TPM's owner has no authorization value
+or it is given. Beside any other TPM they are of class v, and without one of class j:
+then they come from a journal, and each start has an identity of its own. What the
+TPM is, opmintd sees for itself; --assume is for those who know better.
 
 By default the socket is /run/opmint/opmint.sock and the state folder
 /var/lib/opmint for root; for others opmint/opmint.sock in $XDG_RUNTIME_DIR, and
@@ -47,9 +52,11 @@ the socket is. A file with an authorization value has 1 to 64 bytes, without one
 newline at its end, and is not readable by everybody; it may be a pipe.
 
 The log goes to standard error. Exit codes: 0 stopped by a signal, 1 error, 2 usage,
-3 refused (no class to mint in, an index that is not opmint's, a lost secret, a
-wrong authorization), 75 another daemon runs there or the TPM is busy: try again.`,
-		Example: `  opmintd --assume physical
+3 refused (an index that is not opmint's, a lost secret, a wrong authorization, a
+journal that is lost or damaged), 75 another daemon runs there or the TPM is busy:
+try again.`,
+		Example: `  opmintd
+  opmintd --tpm none
   opmintd --assume physical --tpm unix:/run/swtpm/sock --state ./state --socket ./opmint.sock`,
 		Args:              noArguments,
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -90,25 +97,6 @@ func (o *options) register(cmd *cobra.Command) {
 	}
 }
 
-// class returns the class of the names that are to be minted; the error is why
-// none can be.
-func (o *options) class() (keygen.Class, error) {
-	switch {
-	case o.tpm == "none" && o.assume.value != "":
-		return 0, &usageError{fmt.Errorf("--tpm none leaves no TPM that --assume %s could mean", o.assume.value)}
-	case o.tpm == "none":
-		return 0, fmt.Errorf("%w: without a TPM names are of class j, which this version does not mint: "+
-			"give it a TPM with --tpm", errRefused)
-	case o.assume.value == "virtual":
-		return 0, fmt.Errorf("%w: beside a virtual TPM names are of class v, which this version does not mint: "+
-			"it needs a physical one", errRefused)
-	case o.assume.value == "":
-		return 0, fmt.Errorf("%w: names of class h need a physical TPM, and this version cannot see whether this is one: "+
-			"if it is no virtual machine's, and nothing can take it back in time, say --assume physical", errRefused)
-	}
-	return keygen.ClassH, nil
-}
-
 // places returns where the socket and the state folder are.
 func (o *options) places() (socket, state string, err error) {
 	socket, state = string(o.socket), string(o.state)
@@ -122,7 +110,7 @@ func (o *options) places() (socket, state string, err error) {
 }
 
 // counterConfig returns which counter to use, and how. It opens the TPM and asks it
-// nothing yet.
+// nothing yet; the device is nil if there is none, or none is wanted.
 func (o *options) counterConfig(stateDir string) (cfg tpm.CounterConfig, err error) {
 	cfg.Index, cfg.StateDir = uint32(o.nvIndex), stateDir
 	if o.ownerFile != "" {
@@ -135,11 +123,28 @@ func (o *options) counterConfig(stateDir string) (cfg tpm.CounterConfig, err err
 			return cfg, err
 		}
 	}
-	cfg.Device, err = tpm.Open(o.tpm)
-	if errors.Is(err, tpm.ErrAddress) {
-		err = &usageError{err}
-	}
+	cfg.Device, err = o.device()
 	return cfg, err
+}
+
+// device opens the TPM, and returns nil if there is none or none is wanted.
+func (o *options) device() (*tpm.Device, error) {
+	if o.tpm == noTPM {
+		if o.assume.value != "" {
+			return nil, &usageError{fmt.Errorf("--tpm none leaves no TPM that --assume %s could mean", o.assume.value)}
+		}
+		return nil, nil
+	}
+	device, err := tpm.Open(o.tpm)
+	switch {
+	case errors.Is(err, tpm.ErrAddress):
+		return nil, &usageError{err}
+	case errors.Is(err, tpm.ErrNoTPM) && o.assume.value != "":
+		return nil, fmt.Errorf("%w: --assume %s: %w", errRefused, o.assume.value, err)
+	case errors.Is(err, tpm.ErrNoTPM):
+		return nil, nil
+	}
+	return device, err
 }
 
 // logger returns the log, which is written to w.

@@ -4,8 +4,10 @@ import (
 	"bufio"
 	"context"
 	"io"
+	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -30,12 +32,17 @@ type process struct {
 }
 
 // newProcess returns a daemon that has not been launched.
-func newProcess(t *testing.T, args ...string) *process {
+func newProcess(t *testing.T, args ...string) *process { return newProgram(t, "opmintd", args...) }
+
+// newProgram returns a program that becomes a daemon, and has not been launched.
+func newProgram(t *testing.T, name string, args ...string) *process {
 	p := &process{
-		t: t, cmd: exec.Command("opmintd", args...), launched: make(chan struct{}), ended: make(chan struct{}),
+		t: t, cmd: exec.Command(name, args...), launched: make(chan struct{}), ended: make(chan struct{}),
 	}
 	p.logged.L = &p.mu
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	// The race detector would sleep a second at each exit.
+	p.cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0")
 	return p
 }
 
@@ -173,6 +180,18 @@ func (p *process) identity() *api.Identity {
 		p.t.Fatal(err)
 	}
 	return id
+}
+
+// wantRollbacks fails the test unless just these rollbacks are on record.
+func (p *process) wantRollbacks(want ...string) {
+	p.t.Helper()
+	var whats []string
+	for _, r := range p.identity().Rollbacks {
+		whats = append(whats, r.What)
+	}
+	if !slices.Equal(whats, want) {
+		p.t.Errorf("the rollbacks are %v, want %v", whats, want)
+	}
 }
 
 // knows fails the test unless the daemon knows an epoch of an identity as its own.

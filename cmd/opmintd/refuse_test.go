@@ -13,23 +13,6 @@ import (
 	"github.com/opmint/opmint/tpm"
 )
 
-// TestNoClass has daemons that are not to mint in class h.
-func TestNoClass(t *testing.T) {
-	r := newRig(t)
-	for _, c := range []struct {
-		args []string
-		says string
-	}{
-		{nil, "say --assume physical"},
-		{[]string{"--assume", "virtual"}, "beside a virtual TPM names are of class v"},
-		{[]string{"--tpm", "none"}, "without a TPM names are of class j"},
-	} {
-		args := append([]string{"--tpm", r.addr, "--state", r.state, "--socket", r.socket}, c.args...)
-		launch(t, args...).refuses(exitRefused, c.says)
-	}
-	r.checkUntouched()
-}
-
 // checkUntouched fails the test if there is an index in the TPM.
 func (r *rig) checkUntouched() {
 	r.t.Helper()
@@ -47,15 +30,6 @@ func TestRefusedStarts(t *testing.T) {
 	used := r.value()
 	free := r.another()
 	free.copyState(r)
-	damaged := free.another()
-	damaged.copyState(r)
-	writeFile(t, filepath.Join(damaged.state, "minter"), []byte("0123456789abcdef0"))
-	zero := free.another()
-	zero.copyState(r)
-	writeFile(t, filepath.Join(zero.state, "minter"), make([]byte, 16))
-	template := free.another()
-	template.copyState(r)
-	writeFile(t, filepath.Join(template.state, "ek.template"), []byte("ecc-p521\n"))
 	open := filepath.Join(t.TempDir(), "open")
 	must(t, os.Mkdir(open, 0o700))
 	must(t, os.Chmod(open, 0o750))
@@ -72,9 +46,6 @@ func TestRefusedStarts(t *testing.T) {
 		{"state folder open", free, []string{"--state", open}, exitError, "(mode 0750): chmod 700 " + open},
 		{"state folder a file", free, []string{"--state", file}, exitError, "it is not a folder"},
 		{"state folder that cannot be made", free, []string{"--state", "/proc/nothing"}, exitError, "make the state folder"},
-		{"minter too long", damaged, nil, exitError, "minter is damaged: want 16 random bytes"},
-		{"minter all zeros", zero, nil, exitError, "remove it, and the daemon mints under a new identity"},
-		{"template unknown", template, nil, exitError, "ek.template is damaged: want ecc-p256 or rsa-2048"},
 		{"socket in use", free, []string{"--socket", r.socket}, exitTryAgain, "another daemon is listening there"},
 		{"no socket", free, []string{"--socket", file}, exitError, "there is something that is no socket"},
 		{"socket without a folder", free, []string{"--socket", "/proc/nothing/sock"}, exitError, "make its folder"},

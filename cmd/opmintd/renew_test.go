@@ -2,8 +2,6 @@ package main
 
 import (
 	"errors"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -60,24 +58,6 @@ func (p *process) cannotRenew(want error, wait time.Duration) {
 	problem, ok := errors.AsType[*api.Problem](err)
 	if !ok || !errors.Is(err, want) || problem.RetryAfter > wait || problem.RetryAfter < wait-time.Minute {
 		p.t.Errorf("renewing: %v, want %v, to be tried again after about %v", err, want, wait)
-	}
-}
-
-// TestRenewNotKept renews where the new minter cannot be written.
-func TestRenewNotKept(t *testing.T) {
-	r := newRig(t)
-	p := r.start()
-	before := p.identity()
-	// Also root cannot write a file where a folder is.
-	inTheWay := filepath.Join(r.state, "minter.new")
-	must(t, os.Mkdir(inTheWay, 0o700))
-	p.cannotRenew(api.ErrUnavailable, 0)
-	if after := p.identity(); after.Identity != before.Identity || *after.Counter != *before.Counter {
-		t.Errorf("%+v became %+v", before, after)
-	}
-	must(t, os.Remove(inTheWay))
-	if _, err := p.client.Renew(t.Context()); err != nil {
-		t.Error(err)
 	}
 }
 

@@ -2,81 +2,73 @@ package main
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/opmint/opmint/api"
+	"github.com/opmint/opmint/api/server"
+	"github.com/opmint/opmint/journal"
 	"github.com/opmint/opmint/keygen"
 )
 
-// source is what the server knows of the daemon.
-type source struct {
-	class   keygen.Class
-	assumed bool // the class is the operator's word
-	minter  *keygen.Minter
-	claimer *claimer
-	counter counter // what the minter claims from: the claimer, or a bound on it
-	claims  *claims
-	state   *state
-
-	renewing chan struct{} // has room for one: who renews
-}
-
 // Identity returns under which identity and epoch names are minted now.
-func (s *source) Identity(ctx context.Context) (*api.Identity, error) {
-	id, epoch, err := s.minter.Epoch()
+func (m *mint) Identity(ctx context.Context) (*api.Identity, error) {
+	// First, since what it shows may begin another life.
+	value, unread := m.reader.read(ctx)
+	l := m.current.Load()
+	told := l.identity()
+	var err error
+	if told.Identity, told.Epoch, err = l.Epoch(); err != nil {
+		return nil, err
+	}
+	told.Assumed = m.assumed && l.class == m.class
+	if unread == nil && l.standing != nil {
+		told.Counter = &value
+	}
+	told.FreshRandomness = m.random.Fresh()
+	told.Evidence, told.Verdict = m.report.Evidence, m.report.Verdict
+	rollbacks, err := m.journal.Rollbacks(ctx)
 	if err != nil {
 		return nil, err
 	}
-	c, known := s.claims.find(id, epoch)
-	if !known {
-		return nil, fmt.Errorf("what epoch %d of %s rests on has just been forgotten: ask again", epoch, id)
+	told.Rollbacks = make([]api.Rollback, len(rollbacks))
+	for i, r := range rollbacks {
+		told.Rollbacks[i] = api.Rollback{Time: r.Time, What: string(r.What), Seen: r.Seen, Expected: r.Expected}
 	}
-	told := &api.Identity{
-		Class:         s.class,
-		Assumed:       s.assumed,
-		Identity:      id,
-		EKFingerprint: "sha256:" + hex.EncodeToString(c.origin.ek[:]),
-		Incarnation:   hex.EncodeToString(c.origin.incarnation[:]),
-		Minter:        hex.EncodeToString(c.origin.minter[:]),
-		Epoch:         epoch,
-	}
-	if value, err := s.claimer.read(ctx); err == nil {
-		told.Counter = &value
-	}
-	return told, nil
-}
-
-// Renew draws a new minter and claims an epoch for it. The minter is on the disk
-// before it is used: if the daemon dies in between, its next start has the new
-// identity.
-func (s *source) Renew(ctx context.Context) error {
-	select {
-	case s.renewing <- struct{}{}:
-		defer func() { <-s.renewing }()
-	case <-ctx.Done():
-		return fmt.Errorf("wait for the end of another renewal: %w", ctx.Err())
-	}
-	before := s.claims.current()
-	after := before
-	after.minter = drawMinter()
-	err := s.state.keepMinter(after.minter)
-	if err == nil {
-		err = s.minter.Renew(context.WithValue(ctx, originKey{}, after), after.identity())
-	}
-	if err != nil {
-		return errors.Join(err, s.state.keepMinter(before.minter))
-	}
-	return nil
+	return &told, nil
 }
 
 // CanClaim says why an epoch could not be claimed now.
-func (s *source) CanClaim(ctx context.Context) error { return s.counter.CanClaim(ctx) }
-
-// Claimed returns when an epoch was claimed for an identity.
-func (s *source) Claimed(id keygen.Identity, epoch uint64) (time.Time, bool) {
-	c, known := s.claims.find(id, epoch)
-	return c.at, known
+func (m *mint) CanClaim(ctx context.Context) error {
+	if m.bounded(m.current.Load().birth) {
+		if err := m.bucket.draw(0); err != nil {
+			return err
+		}
+	}
+	_, err := m.reader.read(ctx)
+	return err
 }
+
+// Lookup reports whether the journal knows an epoch, and when it was claimed.
+func (m *mint) Lookup(ctx context.Context, id keygen.Identity, epoch uint64) (time.Time, bool, error) {
+	return m.journal.Lookup(ctx, id, epoch)
+}
+
+// readCounter reads the TPM's counter, 0 in class j. One that went back begins
+// another life.
+func (m *mint) readCounter(ctx context.Context) (uint64, error) {
+	l := m.current.Load()
+	value, err := l.counter.Read(ctx)
+	if errors.Is(err, journal.ErrRolledBack) {
+		if err := m.rolledBack(ctx, l); err != nil {
+			return 0, err
+		}
+		value, err = m.current.Load().counter.Read(ctx)
+	}
+	if err != nil {
+		return 0, m.judgeError(err)
+	}
+	return value, nil
+}
+
+var _ server.Source = (*mint)(nil)

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-tpm/tpm2"
 
 	"github.com/opmint/opmint/api"
+	"github.com/opmint/opmint/keygen"
 )
 
 // TestTPMGone takes the TPM away from a daemon that mints, and gives it back.
@@ -107,17 +108,44 @@ func TestRedefined(t *testing.T) {
 }
 
 // TestWentBack takes the TPM back in time under a daemon. A look is enough for it
-// to see that.
+// to see that, and to go on in class v under another identity, for good.
 func TestWentBack(t *testing.T) {
 	r := newRig(t)
 	r.start().stop()
 	old := filepath.Join(t.TempDir(), "old")
 	must(t, r.tpm.Snapshot(old))
 	p := r.start()
-	p.mint(10)
+	minted := newRecord(t)
+	minted.add(p.mint(10)...)
+	before := p.identity()
 	must(t, r.tpm.Rewind(old))
-	_, _ = p.client.Ready(t.Context()) // whether this is still answered does not matter
-	p.endsWith(exitError, "shows 2 after 3: the TPM's state was restored from an older copy")
+	if ready, err := p.client.Ready(t.Context()); err != nil || ready.Warning != "" {
+		t.Errorf("it is %+v, %v", ready, err)
+	}
+	after := p.identity()
+	if after.Class != keygen.ClassV || after.Assumed || after.Identity == before.Identity || after.Epoch <= before.Epoch {
+		t.Errorf("%+v became %+v", before, after)
+	}
+	p.wantRollbacks("tpm")
+	if r := after.Rollbacks[0]; r.Seen != 2 || r.Expected != 3 {
+		t.Errorf("the rollback is %+v, want 2 seen and 3 expected", r)
+	}
+	minted.add(p.mint(10)...)
+	p.stop()
+	p = r.start()
+	minted.add(p.mint(10)...)
+	if id := p.identity(); id.Class != keygen.ClassV || id.Assumed {
+		t.Errorf("after a restart it is %+v", id)
+	}
+	p.wantRollbacks("tpm")
+	p.stop()
+	c := r.counter()
+	must(t, c.Undefine(t.Context()))
+	must(t, c.Define(t.Context()))
+	p = r.start()
+	if id := p.identity(); id.Class != keygen.ClassH || !id.Assumed {
+		t.Errorf("with a new index it is %+v", id)
+	}
 }
 
 // TestOutcomeUnknown has a TPM whose answers to increments are lost.
