@@ -41,7 +41,7 @@ func TestDetect(t *testing.T) {
 func testDetect(t *testing.T, like Machine, want vtpmdetect.Verdict) {
 	m := newMachine(t, like.TPM)
 	m.SMBIOS, m.CPU = like.SMBIOS, like.CPU
-	report := call[vtpmdetect.Report](t, boot(t, m), "detect", struct{}{})
+	report := opmintJSON[vtpmdetect.Report](t, boot(t, m), "detect")
 
 	got := report.Verdict
 	if got.TPM != want.TPM || got.Host != want.Host || got.Class != want.Class {

@@ -7,9 +7,9 @@
 //	               └── swtpm ─── QEMU ── /dev/tpm0, /dev/tpmrm0
 //
 // A [Machine] is what there is while the power is off: a folder with its disk and its TPM's state. [Machine.Boot] and
-// [Machine.Resume] turn it on and return a [VM]; [VM.Call] has a task done inside, [VM.Snapshot] and [VM.Restore] take
-// memory, disk and TPM back, [VM.Kill] cuts the power. To revert a machine that is off, put an older copy of its folder
-// in its place; to clone it, copy the folder.
+// [Machine.Resume] turn it on and return a [VM]; [VM.Run] runs opmint inside, [VM.Call] does other tasks there, opmintd's
+// start among them; [VM.Snapshot] and [VM.Restore] take memory, disk and TPM back, [VM.Kill] cuts the power. To revert a
+// machine that is off, put an older copy of its folder in its place; to clone it, copy the folder.
 //
 // The processor is emulated, so no access to the host's virtualisation is needed, and everything takes several times
 // longer than outside. Nothing survives the test process. The tests have the build tag vm, since they need QEMU and a

@@ -28,10 +28,15 @@ func FindKernel() (string, error) {
 var programs = []struct{ path, source string }{
 	{"init", "github.com/opmint/opmint/vmtest/guest"},
 	{"opmint", "github.com/opmint/opmint/cmd/opmint"},
+	{"opmintd", "github.com/opmint/opmint/cmd/opmintd"},
 }
 
-// BuildInitramfs compiles the machine's programs and writes to path an initramfs of them.
-func BuildInitramfs(ctx context.Context, path string) error {
+// diskDriver is what the kernel lacks to see the machine's disk, seen from the folder with its boot and lib folders.
+const diskDriver = "lib/modules/*/kernel/drivers/block/virtio_blk.ko.xz"
+
+// BuildInitramfs compiles the machine's programs and writes to path an initramfs of them, for a kernel that FindKernel
+// has found.
+func BuildInitramfs(ctx context.Context, kernel, path string) error {
 	folder, err := os.MkdirTemp("", "vmtest")
 	if err != nil {
 		return fmt.Errorf("build the initramfs: %w", err)
@@ -46,9 +51,14 @@ func BuildInitramfs(ctx context.Context, path string) error {
 		if err != nil {
 			return fmt.Errorf("build the initramfs: %w", err)
 		}
-		writeCPIO(&archive, p.path, executable, content)
+		writeCPIO(&archive, p.path, content)
 	}
-	writeCPIO(&archive, "TRAILER!!!", 0, nil)
+	driver, err := readOne(filepath.Join(filepath.Dir(filepath.Dir(kernel)), diskDriver))
+	if err != nil {
+		return fmt.Errorf("build the initramfs: %w", err)
+	}
+	writeCPIO(&archive, "virtio_blk.ko.xz", driver)
+	writeCPIO(&archive, "TRAILER!!!", nil)
 	if err := os.WriteFile(path, archive.Bytes(), 0o600); err != nil {
 		return fmt.Errorf("write the initramfs: %w", err)
 	}
@@ -68,12 +78,22 @@ func compile(ctx context.Context, folder string) error {
 	return nil
 }
 
-// executable is the mode of a program, in stat's form.
-const executable = 0o100755
+// readOne reads the only file that fits the pattern.
+func readOne(pattern string) ([]byte, error) {
+	found, err := filepath.Glob(pattern)
+	if err != nil {
+		return nil, err
+	}
+	if len(found) != 1 {
+		return nil, fmt.Errorf("%d files are %s, want one: remove .cache/vm and run vmtest/setup.sh", len(found), pattern)
+	}
+	return os.ReadFile(found[0])
+}
 
-// writeCPIO writes a file in the format that the kernel unpacks as its first file system: "newc" of cpio, as in the
-// kernel's Documentation/driver-api/early-userspace/buffer-format.rst.
-func writeCPIO(w *bytes.Buffer, name string, mode int, content []byte) {
+// writeCPIO writes an executable file in the format that the kernel unpacks as its first file system: "newc" of cpio,
+// as in the kernel's Documentation/driver-api/early-userspace/buffer-format.rst.
+func writeCPIO(w *bytes.Buffer, name string, content []byte) {
+	const mode = 0o100755
 	const inode, uid, gid, links, mtime, major, minor, deviceMajor, deviceMinor, check = 0, 0, 0, 1, 0, 0, 0, 0, 0, 0
 	fmt.Fprintf(w, "070701%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%s\x00", inode, mode, uid, gid, links,
 		mtime, len(content), major, minor, deviceMajor, deviceMinor, len(name)+1, check, name)

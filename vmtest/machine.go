@@ -27,17 +27,12 @@ type Machine struct {
 	SMBIOS []string
 }
 
-// Create makes the machine's empty disk and the place of its TPM's state.
+// Create makes the machine's disk, with an empty file system, and the place of its TPM's state.
 func (m *Machine) Create(ctx context.Context) error {
 	if err := os.MkdirAll(m.path("tpm"), 0o700); err != nil {
 		return fmt.Errorf("create machine: %w", err)
 	}
-	out, err := exec.CommandContext(ctx, "qemu-img", "create", "-q", "-f", "qcow2", m.path("disk.qcow2"), "64M").
-		CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("create the machine's disk: %w %s", withRemedy(err), out)
-	}
-	return nil
+	return createDisk(ctx, m.path("disk.qcow2"))
 }
 
 // Boot turns the machine on and returns when the guest program answers. When ctx ends first the error has what
@@ -64,7 +59,7 @@ func (m *Machine) Resume(ctx context.Context, snapshot string) (*VM, error) {
 
 // run turns the machine on, with further arguments of QEMU, and returns when QEMU's monitor answers.
 func (m *Machine) run(ctx context.Context, arguments ...string) (*VM, error) {
-	vm := &VM{console: m.path("console.log")}
+	vm := &VM{machine: m}
 	if err := m.start(vm, arguments); err != nil {
 		vm.Kill()
 		return nil, err
@@ -118,19 +113,23 @@ func (m *Machine) startTPM(vm *VM) (*os.File, error) {
 	return ofQEMU, nil
 }
 
-// arguments are QEMU's. Its files 3, 4 and 5 are its ends of the serial line, the monitor and the TPM. Two of them
-// keep the machine from dying by chance:
+// arguments are QEMU's. Its files 3, 4 and 5 are its ends of the serial line, the monitor and the TPM. Some of
+// the others need a reason:
 //   - -cx16: with the instruction cmpxchg16b, emulated guests of QEMU 7.2 crash now and then.
 //   - no_timer_check: the kernel panics if the timer does not tick while it looks, and on a busy host it may not.
+//   - clocksource=acpi_pm: the processor's own clock, if emulated, does not go back when memory does. The machine could
+//     tell by it that it was restored, and one of hardware cannot.
 func (m *Machine) arguments() []string {
 	arguments := []string{
 		"-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
-		"-M", "q35", "-accel", "tcg", "-cpu", strings.Join(append([]string{"max,-cx16"}, m.CPU...), ","), "-smp", "1", "-m", "256",
-		"-kernel", m.Kernel, "-initrd", m.Initramfs, "-append", "console=ttyS0 panic=-1 no_timer_check",
+		"-M", "q35", "-accel", "tcg", "-smp", "1", "-m", "256",
+		"-cpu", strings.Join(append([]string{"max", "-cx16"}, m.CPU...), ","),
+		"-kernel", m.Kernel, "-initrd", m.Initramfs, "-append", "console=ttyS0 panic=-1 no_timer_check clocksource=acpi_pm",
 		"-chardev", "file,id=console,path=" + m.path("console.log"), "-serial", "chardev:console",
 		"-chardev", "socket,id=agent,fd=3", "-serial", "chardev:agent",
 		"-chardev", "socket,id=control,fd=4", "-mon", "chardev=control,mode=control",
 		"-drive", "if=none,id=disk,format=qcow2,file=" + m.path("disk.qcow2"),
+		"-device", "virtio-blk-pci,drive=disk",
 	}
 	if m.TPM != "" {
 		arguments = append(arguments, "-chardev", "socket,id=tpm,fd=5", "-tpmdev", "emulator,id=tpm0,chardev=tpm",
@@ -146,3 +145,13 @@ func (m *Machine) arguments() []string {
 }
 
 func (m *Machine) path(name string) string { return filepath.Join(m.Folder, name) }
+
+// Console returns the end of what the kernel and the programs have printed since the power came on last.
+func (m *Machine) Console() string {
+	const enough = 8192
+	text, err := os.ReadFile(m.path("console.log"))
+	if err != nil {
+		return err.Error()
+	}
+	return string(text[max(0, len(text)-enough):])
+}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os/exec"
 	"runtime"
 	"syscall"
@@ -42,7 +43,7 @@ func start(cmd *exec.Cmd) (*process, error) {
 
 // withRemedy says where a program that is missing comes from.
 func withRemedy(err error) error {
-	if errors.Is(err, exec.ErrNotFound) {
+	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%w: run vmtest/setup.sh, which installs it", err)
 	}
 	return err
@@ -57,7 +58,8 @@ func (p *process) kill() {
 	<-p.exited
 }
 
-// String tells how the program has ended and what it complained of. It has to be gone, unless it was never started (nil).
+// String tells how the program has ended, which it must have unless it was never started (nil), and what it
+// complained of.
 func (p *process) String() string {
 	if p == nil {
 		return "not started"

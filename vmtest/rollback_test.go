@@ -31,11 +31,7 @@ func TestRestoredMachineOwnsValuesAgain(t *testing.T) {
 
 	vm.Kill()
 	m.Generation = "b4d0a0de-5a2f-4b9e-9b1c-2f6f0a7d8c55"
-	vm, err := m.Resume(ctx, "before")
-	if err != nil {
-		t.Fatal(err)
-	}
-	endWith(t, vm)
+	vm = resume(t, m, "before")
 	if again := claim(t, vm, 1, 1)[0][0]; again != first {
 		t.Errorf("in a new QEMU a claim owns %d, want %d as before", again, first)
 	}

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Brings what the virtual machine test needs: QEMU and swtpm from the release's packages, and a Debian kernel of
-# 6.12 or later, which is unpacked into .cache/vm/linux and never installed. What is there already stays as it is.
+# Brings what the virtual machine test needs: QEMU, swtpm and mkfs.ext4 from the release's packages, and a Debian
+# kernel of 6.12 or later, which is unpacked into .cache/vm/linux and never installed. What is there already stays as
+# it is.
 #
 #   vmtest/setup.sh      needs root where a program is missing, not for the kernel
 set -eu
@@ -17,7 +18,8 @@ die() {
 
 # Prints the packages of the programs that are missing.
 missing_programs() {
-	for pair in qemu-system-x86_64:qemu-system-x86 qemu-img:qemu-utils swtpm:swtpm; do
+	for pair in qemu-system-x86_64:qemu-system-x86 qemu-img:qemu-utils swtpm:swtpm \
+		/usr/sbin/mkfs.ext4:e2fsprogs; do
 		command -v "${pair%%:*}" >/dev/null || echo "${pair##*:}"
 	done
 }

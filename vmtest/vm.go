@@ -7,15 +7,22 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 )
 
 // A VM is a running virtual machine. Who has one must Kill it.
 type VM struct {
-	console     string // file of what the kernel printed
-	agent       *wire  // to the guest program
+	machine     *Machine
+	agent       *wire // to the guest program
 	monitor     monitor
 	qemu, swtpm *process
+}
+
+// message is what the guest program sends.
+type message struct {
+	ID     string          `json:"id"`
+	Output []byte          `json:"output"`
+	Result json.RawMessage `json:"result"`
+	Error  string          `json:"error"`
 }
 
 // Call has the guest program do a task and decodes what it answers into result. It is one task at a time. An error is
@@ -24,7 +31,7 @@ type VM struct {
 func (vm *VM) Call(ctx context.Context, task string, arguments, result any) error {
 	// Random, so that an answer to a task from before a restore is not taken for one to this.
 	id := rand.Text()
-	answer, err := vm.exchange(ctx, map[string]any{"id": id, "task": task, "arguments": arguments}, id)
+	answer, err := vm.exchange(ctx, map[string]any{"id": id, "task": task, "arguments": arguments}, id, io.Discard)
 	if err != nil {
 		return fmt.Errorf("guest task %s: %w", task, err)
 	}
@@ -34,24 +41,39 @@ func (vm *VM) Call(ctx context.Context, task string, arguments, result any) erro
 	return nil
 }
 
+// Run has the guest run opmint with arguments, and writes to stdout what it prints, while it runs. Errors are as those
+// of Call; the program's own has what it complained of.
+func (vm *VM) Run(ctx context.Context, stdout io.Writer, arguments ...string) error {
+	id := rand.Text()
+	_, err := vm.exchange(ctx, map[string]any{"id": id, "task": "opmint", "arguments": arguments}, id, stdout)
+	if err != nil {
+		return fmt.Errorf("in the guest: %w", err)
+	}
+	return nil
+}
+
 // await returns when the guest program has sent a line of its own accord that has this id.
 func (vm *VM) await(ctx context.Context, id string) error {
-	_, err := vm.exchange(ctx, nil, id)
+	_, err := vm.exchange(ctx, nil, id, io.Discard)
 	return err
 }
 
-func (vm *VM) exchange(ctx context.Context, request any, id string) (json.RawMessage, error) {
-	var answer struct {
-		ID     string          `json:"id"`
-		Result json.RawMessage `json:"result"`
-		Error  string          `json:"error"`
-	}
+func (vm *VM) exchange(ctx context.Context, request any, id string, output io.Writer) (json.RawMessage, error) {
+	var answer message
+	var unwritten error
 	err := vm.agent.exchange(ctx, request, func(line []byte) bool {
-		answer.ID = ""
+		answer = message{}
 		// A restore can leave half a line, which is nobody's answer.
-		return json.Unmarshal(line, &answer) == nil && answer.ID == id
+		if json.Unmarshal(line, &answer) != nil || answer.ID != id {
+			return false
+		}
+		if answer.Output == nil {
+			return true
+		}
+		_, unwritten = output.Write(answer.Output)
+		return unwritten != nil
 	})
-	if err != nil {
+	if err = errors.Join(err, unwritten); err != nil {
 		return nil, vm.explain(err)
 	}
 	if answer.Error != "" {
@@ -78,16 +100,6 @@ func (vm *VM) Kill() {
 	vm.monitor.close()
 }
 
-// Console returns the end of what the kernel and the guest program have printed since the power came on.
-func (vm *VM) Console() string {
-	const enough = 4096
-	text, err := os.ReadFile(vm.console)
-	if err != nil {
-		return err.Error()
-	}
-	return string(text[max(0, len(text)-enough):])
-}
-
 // explain ends a machine that does not answer, and adds to err what it has to say.
 func (vm *VM) explain(err error) error {
 	if errors.Is(err, io.EOF) {
@@ -95,5 +107,5 @@ func (vm *VM) explain(err error) error {
 		<-vm.qemu.exited
 	}
 	vm.Kill()
-	return fmt.Errorf("%w\nQEMU: %v\nswtpm: %v\nconsole: %s", err, vm.qemu, vm.swtpm, vm.Console())
+	return fmt.Errorf("%w\nQEMU: %v\nswtpm: %v\nconsole: %s", err, vm.qemu, vm.swtpm, vm.machine.Console())
 }

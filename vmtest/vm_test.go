@@ -3,7 +3,9 @@
 package vmtest
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -24,10 +26,10 @@ func TestMain(m *testing.M) {
 	if err == nil {
 		defer os.RemoveAll(folder)
 		image.initramfs = filepath.Join(folder, "initramfs")
-		err = BuildInitramfs(context.Background(), image.initramfs)
+		image.kernel, err = FindKernel()
 	}
 	if err == nil {
-		image.kernel, err = FindKernel()
+		err = BuildInitramfs(context.Background(), image.kernel, image.initramfs)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -36,17 +38,26 @@ func TestMain(m *testing.M) {
 	m.Run()
 }
 
-// newMachine returns a machine that was never on.
+// newMachine returns a machine that was never on. It shows its console at the end of a test that failed.
 func newMachine(t *testing.T, tpm string) *Machine {
 	t.Helper()
 	m := &Machine{Folder: t.TempDir(), Kernel: image.kernel, Initramfs: image.initramfs, TPM: tpm}
 	if err := m.Create(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	showConsole(t, m)
 	return m
 }
 
-// boot returns the running machine. It goes off at the end of the test, and shows its console if that failed.
+func showConsole(t *testing.T, m *Machine) {
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("console: %s", m.Console())
+		}
+	})
+}
+
+// boot returns the running machine. It goes off at the end of the test at the latest.
 func boot(t *testing.T, m *Machine) *VM {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -55,17 +66,21 @@ func boot(t *testing.T, m *Machine) *VM {
 	if err != nil {
 		t.Fatal(err)
 	}
-	endWith(t, vm)
+	t.Cleanup(vm.Kill)
 	return vm
 }
 
-func endWith(t *testing.T, vm *VM) {
-	t.Cleanup(func() {
-		vm.Kill()
-		if t.Failed() {
-			t.Logf("console: %s", vm.Console())
-		}
-	})
+// resume returns the machine running in a new QEMU from a snapshot on. It goes off as one that was booted.
+func resume(t *testing.T, m *Machine, snapshot string) *VM {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	vm, err := m.Resume(ctx, snapshot)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(vm.Kill)
+	return vm
 }
 
 // call returns what the guest's task answers.
@@ -76,6 +91,28 @@ func call[R any](t *testing.T, vm *VM, task string, arguments any) R {
 	var result R
 	if err := vm.Call(ctx, task, arguments, &result); err != nil {
 		t.Fatal(err)
+	}
+	return result
+}
+
+// opmint returns what the program prints in the guest.
+func opmint(t *testing.T, vm *VM, arguments ...string) []byte {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	var stdout bytes.Buffer
+	if err := vm.Run(ctx, &stdout, arguments...); err != nil {
+		t.Fatal(err)
+	}
+	return stdout.Bytes()
+}
+
+// opmintJSON returns what the program prints in the guest with --json.
+func opmintJSON[R any](t *testing.T, vm *VM, command string) R {
+	t.Helper()
+	var result R
+	if err := json.Unmarshal(opmint(t, vm, command, "--json"), &result); err != nil {
+		t.Fatalf("opmint %s --json: %v", command, err)
 	}
 	return result
 }

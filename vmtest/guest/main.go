@@ -6,6 +6,7 @@
 //	→ {"id": "ABC", "task": "system", "arguments": {}}
 //	← {"id": "ABC", "result": {"release": "6.12.95+deb13-cloud-amd64", "vendor": "QEMU", "driver": "tpm_crb"}}
 //	← {"id": "ABC", "error": "what went wrong"}
+//	← {"id": "ABC", "output": "aDEt…"}     any number of these before the answer: what a program prints
 //
 // One task at a time. A line with the id "ready" is sent once, when the system is up.
 // A task that needs further processes starts this program again with arguments.
@@ -37,6 +38,9 @@ func boot() error {
 	if err := mountAll(); err != nil {
 		return err
 	}
+	if err := mountDisk(); err != nil {
+		return err
+	}
 	line, err := openSerial("/dev/ttyS1")
 	if err != nil {
 		return err
@@ -46,16 +50,36 @@ func boot() error {
 
 func mountAll() error {
 	for _, m := range []struct{ kind, target string }{
-		{"proc", "/proc"}, {"sysfs", "/sys"}, {"devtmpfs", "/dev"}, {"tmpfs", "/tmp"},
+		{"proc", "/proc"}, {"sysfs", "/sys"}, {"devtmpfs", "/dev"}, {"tmpfs", "/tmp"}, {"tmpfs", "/run"},
 	} {
-		if err := os.MkdirAll(m.target, 0o755); err != nil {
+		if err := mount(m.kind, m.kind, m.target); err != nil {
 			return err
-		}
-		if err := unix.Mount(m.kind, m.target, m.kind, 0, ""); err != nil {
-			return fmt.Errorf("mount %s: %w", m.target, err)
 		}
 	}
 	return nil
+}
+
+func mount(source, kind, target string) error {
+	if err := os.MkdirAll(target, 0o755); err != nil {
+		return err
+	}
+	if err := unix.Mount(source, target, kind, 0, ""); err != nil {
+		return fmt.Errorf("mount %s: %w", target, err)
+	}
+	return nil
+}
+
+// mountDisk puts the disk where programs have their state.
+func mountDisk() error {
+	module, err := os.Open("/virtio_blk.ko.xz")
+	if err != nil {
+		return err
+	}
+	defer module.Close()
+	if err := unix.FinitModule(int(module.Fd()), "", unix.MODULE_INIT_COMPRESSED_FILE); err != nil {
+		return fmt.Errorf("load %s: %w", module.Name(), err)
+	}
+	return mount("/dev/vda", "ext4", "/var/lib")
 }
 
 // openSerial opens a serial line that neither echoes nor changes any byte.
@@ -80,8 +104,19 @@ type request struct {
 
 type answer struct {
 	ID     string `json:"id"`
+	Output []byte `json:"output,omitempty"`
 	Result any    `json:"result,omitempty"`
 	Error  string `json:"error,omitempty"`
+}
+
+// output sends what is written to it while a task is done.
+type output struct {
+	id  string
+	out *json.Encoder
+}
+
+func (o output) Write(p []byte) (int, error) {
+	return len(p), o.out.Encode(answer{ID: o.id, Output: p})
 }
 
 // serve answers requests until the line breaks.
@@ -100,18 +135,18 @@ func serve(line io.ReadWriter) error {
 		if err := json.Unmarshal(text, &r); err != nil {
 			return fmt.Errorf("request %q: %w", text, err)
 		}
-		if err := out.Encode(do(r)); err != nil {
+		if err := out.Encode(do(r, output{r.ID, out})); err != nil {
 			return err
 		}
 	}
 }
 
-func do(r request) answer {
+func do(r request, out io.Writer) answer {
 	task, ok := tasks[r.Task]
 	if !ok {
 		return answer{ID: r.ID, Error: fmt.Sprintf("no task %q", r.Task)}
 	}
-	result, err := task(r.Arguments)
+	result, err := task(r.Arguments, out)
 	if err != nil {
 		return answer{ID: r.ID, Error: err.Error()}
 	}

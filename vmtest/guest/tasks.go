@@ -2,43 +2,34 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
+	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 
 	"golang.org/x/sys/unix"
 )
 
-// tasks are what the test outside can ask for.
-var tasks = map[string]func(arguments json.RawMessage) (any, error){
+// tasks are what the test outside can ask for. What a task writes to output is sent at once.
+var tasks = map[string]func(arguments json.RawMessage, output io.Writer) (any, error){
 	"system":     task(system),
 	"properties": task(properties),
 	"define":     task(define),
 	"claim":      task(claim),
-	"detect":     task(detect),
+	"opmintd":    task(startDaemon),
+	"opmint":     runClient,
 }
 
 // task makes a task of a function with arguments of its own type.
-func task[A, R any](do func(A) (R, error)) func(json.RawMessage) (any, error) {
-	return func(raw json.RawMessage) (any, error) {
+func task[A, R any](do func(A) (R, error)) func(json.RawMessage, io.Writer) (any, error) {
+	return func(raw json.RawMessage, _ io.Writer) (any, error) {
 		var arguments A
 		if err := json.Unmarshal(raw, &arguments); err != nil {
 			return nil, fmt.Errorf("arguments %s: %w", raw, err)
 		}
 		return do(arguments)
 	}
-}
-
-// detect returns what the program opmint says of this machine.
-func detect(struct{}) (json.RawMessage, error) {
-	report, err := exec.Command("/opmint", "detect", "--json").Output()
-	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
-		err = fmt.Errorf("%w: %s", err, exit.Stderr)
-	}
-	return report, err
 }
 
 type systemResult struct {
