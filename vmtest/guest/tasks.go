@@ -17,6 +17,8 @@ var tasks = map[string]func(arguments json.RawMessage, output io.Writer) (any, e
 	"properties": task(properties),
 	"define":     task(define),
 	"claim":      task(claim),
+	"reseed":     task(reseed),
+	"random":     task(random),
 	"opmintd":    task(startDaemon),
 	"opmint":     runClient,
 }
