@@ -32,7 +32,7 @@ race:
 
 # On a real kernel with a virtual TPM, in QEMU.
 test-vm:
-	go test -tags vm -count=1 -timeout 10m ./vmtest/...
+	go test -tags vm -count=1 -timeout 6m ./vmtest/...
 
 # Every fuzz test in turn, for FUZZTIME each.
 fuzz:
