@@ -31,6 +31,7 @@ type request struct {
 	method, path string
 	query        url.Values
 	accept       string // empty means JSON
+	body         []byte // JSON; nil means none
 	repeatable   bool   // to do it twice is no harm
 }
 
@@ -61,9 +62,12 @@ func (c *Client) send(ctx context.Context, r request) (io.ReadCloser, error) {
 	if len(r.query) > 0 {
 		target += "?" + r.query.Encode()
 	}
-	req, err := http.NewRequestWithContext(ctx, r.method, target, nil)
+	req, err := http.NewRequestWithContext(ctx, r.method, target, bytes.NewReader(r.body))
 	if err != nil {
 		return nil, fmt.Errorf("prepare %s %s: %w", r.method, r.path, err)
+	}
+	if len(r.body) > 0 {
+		req.Header.Set("Content-Type", "application/json")
 	}
 	if r.accept != "" {
 		req.Header.Set("Accept", r.accept)
