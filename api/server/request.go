@@ -2,7 +2,6 @@ package server
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -76,13 +75,8 @@ func (r *request) body(v any) error {
 	if data = bytes.TrimLeft(data, " \t\r\n"); !bytes.HasPrefix(data, []byte("{")) {
 		return fmt.Errorf("%w: the body is not a JSON object", api.ErrBadRequest)
 	}
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(v); err != nil {
-		return fmt.Errorf("%w: body: %w", api.ErrBadRequest, err)
-	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return fmt.Errorf("%w: the body goes on after its JSON object", api.ErrBadRequest)
+	if err := unmarshal(data, v); err != nil {
+		return fmt.Errorf("%w: the body: %w", api.ErrBadRequest, err)
 	}
 	return nil
 }

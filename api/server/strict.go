@@ -1,0 +1,138 @@
+package server
+
+import (
+	"bytes"
+	"encoding"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"strings"
+)
+
+// Bounds of a body's JSON.
+const (
+	maxDepth  = 16   // objects and lists in each other
+	maxFields = 1024 // of one object
+)
+
+// unmarshal reads data, one JSON object, into the struct that v points to, all of
+// whose fields have their JSON names in tags. Unlike encoding/json it refuses
+// fields that the struct does not have, letter by letter, fields that stand there
+// twice, and anything after the object. Its errors are short, whatever the data.
+func unmarshal(data []byte, v any) error {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	if err := check(d, reflect.TypeOf(v).Elem(), maxDepth); err != nil {
+		return err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("it goes on after its JSON object")
+	}
+	err := json.Unmarshal(data, v)
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return fmt.Errorf("field %s: unexpected %.40s", wrong.Field, wrong.Value)
+	}
+	if err != nil {
+		return fmt.Errorf("%.200w", err)
+	}
+	return nil
+}
+
+// check reads the next value, which goes into a t. A nil t is one that reads for
+// itself: its fields are its own affair.
+func check(d *json.Decoder, t reflect.Type, depth int) error {
+	token, err := d.Token()
+	if err != nil {
+		return syntax(err)
+	}
+	open, ok := token.(json.Delim)
+	switch {
+	case !ok:
+		return nil
+	case depth == 0:
+		return fmt.Errorf("it nests deeper than %d", maxDepth)
+	case open == '{':
+		err = checkObject(d, inside(t), depth-1)
+	default:
+		for t = element(inside(t)); err == nil && d.More(); {
+			err = check(d, t, depth-1)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	_, err = d.Token() // what closes it
+	return syntax(err)
+}
+
+// checkObject reads the fields of an object.
+func checkObject(d *json.Decoder, t reflect.Type, depth int) error {
+	seen := map[string]bool{}
+	for d.More() {
+		token, err := d.Token()
+		if err != nil {
+			return syntax(err)
+		}
+		name := token.(string) // no other token begins a field
+		of, known := field(t, name)
+		switch {
+		case !known:
+			return fmt.Errorf("unknown field %.40q", name)
+		case seen[name]:
+			return fmt.Errorf("field %.40q stands there twice", name)
+		case len(seen) == maxFields:
+			return fmt.Errorf("an object has more than %d fields", maxFields)
+		}
+		seen[name] = true
+		if err := check(d, of, depth); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// field returns the type of an object's field, and whether there is one.
+func field(t reflect.Type, name string) (reflect.Type, bool) {
+	if t == nil || t.Kind() != reflect.Struct {
+		return element(t), true
+	}
+	for f := range t.Fields() {
+		if tag, _, _ := strings.Cut(f.Tag.Get("json"), ","); tag == name {
+			return f.Type, true
+		}
+	}
+	return nil, false
+}
+
+// inside returns what t points to, and nil if that reads for itself.
+func inside(t reflect.Type) reflect.Type {
+	for t != nil && t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t == nil || reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()) ||
+		reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) {
+		return nil
+	}
+	return t
+}
+
+// element returns the type of what a list or a map of type t holds.
+func element(t reflect.Type) reflect.Type {
+	if t != nil && (t.Kind() == reflect.Slice || t.Kind() == reflect.Map) {
+		return t.Elem()
+	}
+	return nil
+}
+
+// syntax says what is wrong with the JSON.
+func syntax(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return errors.New("its JSON breaks off")
+	}
+	if err != nil {
+		return fmt.Errorf("it is no JSON: %.200w", err)
+	}
+	return nil
+}
