@@ -13,6 +13,7 @@
 //
 //	request                                 answer
 //	POST /v1/names?count=N&format=F         201 [Names], or one name a line
+//	POST /v1/leases [LeaseRequest]          201 [Lease]
 //	GET  /v1/names/{name}                   200 [NameInfo]
 //	GET  /v1/identity                       200 [Identity]
 //	POST /v1/identity/renew                 200 [Identity]

@@ -27,10 +27,10 @@ type LeaseRequest struct {
 type Lease struct {
 	Class    keygen.Class    `json:"class"`    // h, v or j
 	Identity keygen.Identity `json:"identity"` // whose names
-	Epoch    uint64          `json:"epoch"`
-	First    uint64          `json:"first"` // the lowest seq
-	Count    uint64          `json:"count"` // how many; fewer than asked for at the end of an epoch
-	Key      LeaseKey        `json:"key"`   // of the tags
+	Epoch    uint64          `json:"epoch"`    // under which they are minted
+	First    uint64          `json:"first"`    // the lowest seq
+	Count    uint64          `json:"count"`    // how many; fewer than asked for at the end of an epoch
+	Key      LeaseKey        `json:"key"`      // of the tags
 
 	// ExpiresInMS is how long names may be minted from the lease, in milliseconds
 	// from when it was asked for, by the monotonic or the wall clock, whichever

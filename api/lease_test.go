@@ -11,7 +11,8 @@ import (
 )
 
 var testTerms = keygen.Terms{
-	Class: keygen.ClassV, Identity: keygen.NewIdentity([32]byte{1}, [32]byte{2}, [16]byte{3}), Epoch: 7, First: 41, Count: 3,
+	Class: keygen.ClassV, Identity: keygen.NewIdentity([32]byte{1}, [32]byte{2}, [16]byte{3}),
+	Epoch: 7, First: 41, Count: 3,
 	Key: keygen.Key{0xfb, 0xff, 0xbf, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13},
 }
 

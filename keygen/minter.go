@@ -106,9 +106,6 @@ func (m *Minter) Epoch() (Identity, uint64, error) {
 	return m.identity, e.number, e.err
 }
 
-// Class returns the class of the names that are minted.
-func (m *Minter) Class() Class { return m.class }
-
 // Left returns how many seqs of the open epoch nobody has, 0 to MaxSeq+1: what
 // can be minted without another claim.
 func (m *Minter) Left() uint64 {

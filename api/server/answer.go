@@ -27,7 +27,9 @@ var (
 type answer struct {
 	http.ResponseWriter
 	request *http.Request
+	account *account // of the caller
 	started bool
+	status  int // once it started
 }
 
 // within returns the context for what the daemon is asked on the client's behalf.
@@ -43,7 +45,7 @@ func (a *answer) within() (context.Context, context.CancelFunc) {
 
 // WriteHeader begins the answer: from here on it cannot become a problem.
 func (a *answer) WriteHeader(status int) {
-	a.started = true
+	a.started, a.status = true, status
 	a.ResponseWriter.WriteHeader(status)
 }
 
@@ -62,24 +64,44 @@ func (a *answer) json(status int, v any) error {
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 	r := &request{Request: hr, caller: callerIn(hr.Context()), unread: hr.Body != http.NoBody}
-	a := &answer{ResponseWriter: w, request: hr}
-	err := s.handle(a, r)
-	switch {
-	case err == nil:
-	case a.started:
+	if r.caller.account == nil {
+		r.caller.account = s.accounts.of(r.caller.uid)
+	}
+	a := &answer{ResponseWriter: w, request: hr, account: r.caller.account}
+	err := s.handleWithin(a, r)
+	if err != nil && !a.started {
+		s.refuse(a, r, err)
+	}
+	if s.Log.Enabled(hr.Context(), slog.LevelDebug) {
+		s.Log.Debug("request", append(r.about(), "status", a.status, "error", err)...)
+	}
+	if err != nil && a.status < http.StatusBadRequest {
 		// Closes the connection, so that the client sees that something is
 		// missing.
 		panic(http.ErrAbortHandler)
-	default:
-		s.refuse(a, r, err)
 	}
+}
+
+// handleWithin handles a request if its caller has not too many in flight.
+func (s *Server) handleWithin(a *answer, r *request) error {
+	if err := a.account.begin(); err != nil {
+		return err
+	}
+	defer func() {
+		a.account.end()
+		if r.held > 0 {
+			a.account.dropBody(r.held)
+		}
+	}()
+	return s.handle(a, r)
 }
 
 // handle finds what is asked for, and does it if the caller may.
 func (s *Server) handle(a *answer, r *request) (err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
-			s.Log.Error("fault in a handler", "method", r.Method, "fault", fault, "stack", string(debug.Stack()))
+			s.lines.write("fault", slog.LevelError, "fault in a handler",
+				"method", r.Method, "fault", fault, "stack", string(debug.Stack()))
 			err = api.ErrInternal
 		}
 	}()
@@ -108,6 +130,9 @@ func (s *Server) admit(r *request, route *route) error {
 	if r.Header["Origin"] != nil {
 		return fmt.Errorf("%w: it comes from a web page (it has an Origin)", api.ErrForbidden)
 	}
+	if err := checkHost(r.Host); err != nil {
+		return err
+	}
 	if route.wears && s.Minter.Class() == keygen.ClassH && r.caller.uid != 0 && r.caller.uid != s.UID {
 		return fmt.Errorf("%w: you are uid %d: where it wears the TPM (class h), %s is for root and uid %d, the daemon's",
 			api.ErrForbidden, r.caller.uid, route.path, s.UID)
@@ -118,14 +143,11 @@ func (s *Server) admit(r *request, route *route) error {
 // refuse answers with a problem.
 func (s *Server) refuse(a *answer, r *request, err error) {
 	p := api.NewProblem(err)
-	if p.Status == http.StatusInternalServerError {
-		s.Log.Error("request failed", "method", r.Method, "error", err)
-	}
+	s.noteRefusal(p, r.about()...)
 	h := a.Header()
 	h["Content-Type"] = problemType
 	if p.RetryAfter > 0 {
-		seconds := (p.RetryAfter + time.Second - 1) / time.Second
-		h.Set("Retry-After", strconv.Itoa(int(seconds)))
+		h.Set("Retry-After", retryAfter(p))
 	}
 	if r.unread {
 		// Otherwise net/http would wait for the rest of the body before it
@@ -139,6 +161,11 @@ func (s *Server) refuse(a *answer, r *request, err error) {
 	if _, err := a.Write(body); err != nil {
 		s.Log.Debug("problem not delivered", slog.Any("error", err))
 	}
+}
+
+// retryAfter returns when to come again, in whole seconds.
+func retryAfter(p *api.Problem) string {
+	return strconv.FormatInt(int64((p.RetryAfter+time.Second-1)/time.Second), 10)
 }
 
 // unavailable wraps an error of the daemon's own doing, unless it says already

@@ -17,15 +17,16 @@ const unmapped = 65534
 
 // caller is who is at the other end of a connection, by the word of the kernel.
 type caller struct {
-	uid uint32
-	err error // why it is not known
+	uid     uint32
+	err     error    // why it is not known; then uid is unmapped
+	account *account // of the uid
 }
 
 type callerKey struct{}
 
-// withCaller asks the kernel, once per connection, who is calling.
+// withCaller puts who is calling into the context of a connection's requests.
 func withCaller(ctx context.Context, c net.Conn) context.Context {
-	return context.WithValue(ctx, callerKey{}, callerOf(c.(*conn).UnixConn))
+	return context.WithValue(ctx, callerKey{}, c.(*conn).caller)
 }
 
 // callerIn returns who makes a request with the given context. Nobody is root for
@@ -34,15 +35,15 @@ func callerIn(ctx context.Context) caller {
 	if c, ok := ctx.Value(callerKey{}).(caller); ok {
 		return c
 	}
-	return caller{err: errors.New("the request did not come over the daemon's socket")}
+	return caller{uid: unmapped, err: errors.New("the request did not come over the daemon's socket")}
 }
 
-// callerOf returns who was at the other end of c when it was connected
+// callerOf asks the kernel who was at the other end of c when it was connected
 // (SO_PEERCRED in unix(7)).
-func callerOf(c *net.UnixConn) caller {
-	raw, err := c.SyscallConn()
+func callerOf(c socket) caller {
+	raw, err := c.(*net.UnixConn).SyscallConn()
 	if err != nil {
-		return caller{err: err}
+		return caller{uid: unmapped, err: err}
 	}
 	var cred *unix.Ucred
 	var sockErr error
@@ -53,7 +54,7 @@ func callerOf(c *net.UnixConn) caller {
 		err = sockErr
 	}
 	if err != nil {
-		return caller{err: err}
+		return caller{uid: unmapped, err: err}
 	}
 	return caller{uid: cred.Uid}
 }

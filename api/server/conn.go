@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -21,21 +22,31 @@ const (
 	lingerBytes = 16 << 20
 )
 
-// Accept waits for the next connection.
-func (l *Listener) Accept() (net.Conn, error) {
-	c, err := l.AcceptUnix()
-	if err != nil {
-		return nil, err
-	}
-	return &conn{UnixConn: c}, nil
+// socket is what a connection is made of.
+type socket interface {
+	net.Conn
+	CloseWrite() error
 }
 
 // conn is a client's connection. What net/http makes of a request that it cannot
 // read, a plain text or nothing, leaves it as a problem.
 type conn struct {
-	*net.UnixConn
+	socket
+	server  *Server
+	caller  caller
 	closing atomic.Bool
+	close   func() error // once
 }
+
+func (s *Server) newConn(c socket, who caller) *conn {
+	return &conn{socket: c, server: s, caller: who, close: sync.OnceValue(func() error {
+		defer who.account.disconnect()
+		return c.Close()
+	})}
+}
+
+// Close closes the connection and gives its place to another one.
+func (c *conn) Close() error { return c.close() }
 
 // How net/http answers by itself (net/http.conn.serve). No answer of a Server
 // has these headers alone, nor the status 417.
@@ -50,9 +61,11 @@ var (
 func (c *conn) Write(b []byte) (int, error) {
 	err := refusal(b)
 	if err == nil {
-		return c.UnixConn.Write(b)
+		return c.socket.Write(b)
 	}
-	if _, err := c.UnixConn.Write(rawProblem(api.NewProblem(err))); err != nil {
+	p := api.NewProblem(err)
+	c.server.noteRefusal(p, "uid", c.caller.uid)
+	if _, err := c.socket.Write(rawProblem(p)); err != nil {
 		return 0, err
 	}
 	return len(b), c.CloseWrite()
@@ -79,8 +92,12 @@ func refusal(b []byte) error {
 // rawProblem returns p as a whole HTTP answer, after which the connection ends.
 func rawProblem(p *api.Problem) []byte {
 	body, _ := json.Marshal(p) // strings and a number always have a JSON
-	return fmt.Appendf(nil, "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s\n",
-		p.Status, http.StatusText(p.Status), problemType[0], len(body)+1, body)
+	b := fmt.Appendf(nil, "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %d\r\nConnection: close\r\n",
+		p.Status, http.StatusText(p.Status), problemType[0], len(body)+1)
+	if p.RetryAfter > 0 {
+		b = fmt.Appendf(b, "Retry-After: %s\r\n", retryAfter(p))
+	}
+	return fmt.Appendf(b, "\r\n%s\n", body)
 }
 
 // CloseWrite tells the client that there is no more to come, and hears it out.
@@ -89,13 +106,13 @@ func (c *conn) CloseWrite() error {
 	if c.closing.Swap(true) {
 		return nil
 	}
-	if err := c.UnixConn.CloseWrite(); err != nil {
+	if err := c.socket.CloseWrite(); err != nil {
 		return err
 	}
 	if err := c.SetReadDeadline(time.Now().Add(lingerTime)); err != nil {
 		return err
 	}
 	// However this ends, the connection is over.
-	_, _ = io.CopyN(io.Discard, c.UnixConn, lingerBytes)
+	_, _ = io.CopyN(io.Discard, c.socket, lingerBytes)
 	return nil
 }

@@ -19,6 +19,7 @@ import (
 // requestAs returns a request as it comes from a caller.
 func requestAs(c caller, method, target, accept string) *http.Request {
 	r := httptest.NewRequest(method, target, http.NoBody)
+	r.Host = "opmint"
 	r.Header.Set("Accept", accept)
 	return r.WithContext(context.WithValue(r.Context(), callerKey{}, c))
 }
@@ -96,7 +97,7 @@ func TestCallerIsUs(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if got := withCaller(t.Context(), c).Value(callerKey{}); got != (caller{uid: uint32(os.Geteuid())}) {
+	if got := callerOf(c.(socket)); got != (caller{uid: uint32(os.Geteuid())}) {
 		t.Errorf("%+v, want uid %d", got, os.Geteuid())
 	}
 }
@@ -210,7 +211,7 @@ func TestClientsThatHaveLeft(t *testing.T) {
 		"POST /v1/names", "POST /v1/names", "GET /v1/identity", "POST /v1/identity/renew", "GET /v1/readyz",
 	} {
 		method, path, _ := strings.Cut(target, " ")
-		r := httptest.NewRequest(method, path, http.NoBody).WithContext(left)
+		r := requestAs(caller{}, method, path, "*/*").WithContext(left)
 		if answer := s.serve(r); answer.StatusCode/100 != 2 || answer.Header.Get("Content-Type") != "application/json" {
 			t.Errorf("%s: %s", target, answer.Status)
 		}

@@ -49,6 +49,9 @@ func (s *Server) mint(r *request) (action, error) {
 
 // writeNames mints names and sends them as they are made.
 func (s *Server) writeNames(a *answer, count uint64, l *layout) error {
+	if err := a.account.takeNames(count); err != nil {
+		return err
+	}
 	current, err := s.lease(a, count)
 	if err != nil {
 		return err
@@ -117,13 +120,18 @@ type lease struct {
 	taken time.Time
 }
 
+// life returns for how long names may be minted from l.
+func (l *lease) life() time.Duration {
+	if l.Terms().Class == keygen.ClassH {
+		return time.Minute
+	}
+	return time.Second
+}
+
 // expired reports whether the time of l is over, by the monotonic clock or by the
 // wall clock. A machine that slept, or a memory snapshot that was restored, shows
 // in the latter only.
 func (l *lease) expired(now time.Time) bool {
-	life := time.Minute
-	if l.Terms().Class != keygen.ClassH {
-		life = time.Second
-	}
+	life := l.life()
 	return now.Sub(l.taken) >= life || now.Round(0).Sub(l.taken.Round(0)) >= life
 }

@@ -78,6 +78,8 @@ var refused = []struct {
 
 	{"from a web page", with("Origin: http://evil.example"), 403, "forbidden"},
 	{"from a sandboxed page", with("Origin: null"), 403, "forbidden"},
+	{"for a web page's host", "POST /v1/names HTTP/1.1\r\nHost: evil.example:8080\r\n\r\n", 403, "forbidden"},
+	{"for a host in the target", "POST http://evil.example/v1/names HTTP/1.1\r\nHost: opmint\r\n\r\n", 403, "forbidden"},
 	{"from a page, badly", "POST /v1/names?n=1 HTTP/1.1\r\nHost: o\r\nOrigin: null\r\n\r\n", 400, "bad-request"},
 
 	{"half a request line", "POST /v1/na", 400, "bad-request"},
@@ -146,7 +148,8 @@ func TestRefusals(t *testing.T) {
 func TestAllow(t *testing.T) {
 	d := startServer(t, 0)
 	for target, want := range map[string]string{
-		"/v1/names": "POST", "/v1/names/x": "GET, HEAD", "/v1/identity": "GET, HEAD", "/v1/identity/renew": "POST",
+		"/v1/names": "POST", "/v1/leases": "POST",
+		"/v1/names/x": "GET, HEAD", "/v1/identity": "GET, HEAD", "/v1/identity/renew": "POST",
 		"/v1/healthz": "GET, HEAD", "/v1/readyz": "GET, HEAD",
 	} {
 		answer, _ := d.do(http.MethodPatch, target, nil, "")

@@ -19,7 +19,14 @@ type request struct {
 	*http.Request
 	variables []string // of the path, decoded, in order
 	caller    caller
-	unread    bool // the body was not read to its end
+	unread    bool  // the body was not read to its end
+	held      int64 // bytes of the body that count in the caller's account
+}
+
+// about returns what a line in the log says of the request.
+func (r *request) about() []any {
+	method, target := fmt.Sprintf("%.20s", r.Method), fmt.Sprintf("%.200s", r.RequestURI)
+	return []any{"uid", r.caller.uid, "method", method, "target", target}
 }
 
 // query returns the parameters of the URL. Those that are not among the known
@@ -81,22 +88,47 @@ func (r *request) body(v any) error {
 	return nil
 }
 
-// readBody reads the body to its end, unless it is too large.
+// readBody reads the body to its end, unless it is too large. A body that is not
+// small counts in the caller's account until the request is answered.
 func (r *request) readBody() ([]byte, error) {
 	r.unread = true
-	large := fmt.Errorf("%w: a body holds at most %d bytes", api.ErrTooLarge, maxBody)
 	if r.ContentLength > maxBody {
-		return nil, large
+		return nil, tooLargeBody()
 	}
-	data, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, maxBody))
-	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return nil, large
+	size := r.ContentLength
+	if size < 0 {
+		size = maxBody // it comes in chunks: who knows how many
 	}
-	if err != nil {
+	data, err := io.ReadAll(io.LimitReader(r.Body, min(size, smallBody)+1))
+	if err == nil && len(data) > smallBody {
+		data, err = r.readLargeBody(data, size)
+	}
+	switch {
+	case len(data) > maxBody:
+		return nil, tooLargeBody()
+	case errors.Is(err, api.ErrOverloaded):
+		return nil, err
+	case err != nil:
 		return nil, fmt.Errorf("%w: the body breaks off after %d bytes: %w", api.ErrBadRequest, len(data), err)
 	}
 	r.unread = false
 	return data, nil
+}
+
+func tooLargeBody() error {
+	return fmt.Errorf("%w: a body holds at most %d bytes", api.ErrTooLarge, maxBody)
+}
+
+// readLargeBody reads the rest of a body of at most size bytes, and one byte more
+// if there is one, and returns it with its beginning.
+func (r *request) readLargeBody(beginning []byte, size int64) ([]byte, error) {
+	if err := r.caller.account.holdBody(size); err != nil {
+		return beginning, err
+	}
+	r.held = size
+	body := bytes.NewBuffer(append(make([]byte, 0, size+bytes.MinRead), beginning...))
+	_, err := body.ReadFrom(io.LimitReader(r.Body, size+1-int64(len(beginning))))
+	return body.Bytes(), err
 }
 
 // bare refuses parameters and a body: for requests that take none.

@@ -31,6 +31,7 @@ type action func(*answer) error
 func (s *Server) table() []route {
 	routes := []route{
 		{method: "POST", path: "/v1/names", handle: s.mint},
+		{method: "POST", path: "/v1/leases", handle: s.lend},
 		{method: "GET", path: "/v1/names/{name}", handle: s.name},
 		{method: "GET", path: "/v1/identity", handle: s.identity},
 		{method: "POST", path: "/v1/identity/renew", handle: s.renew, wears: true},

@@ -18,15 +18,45 @@
 // its length beforehand.
 //
 // Paths are taken as they came: split at the slashes, each segment decoded once,
-// never cleaned and never redirected. Clients that send or read too slowly are
-// cut off by deadline, and whatever a client asks for, its request takes one
-// buffer of fixed size.
+// never cleaned and never redirected.
+//
+// # What no client can do
+//
+// The kernel says who is at the other end of a connection (SO_PEERCRED), and what
+// clients take is bounded for each user, see [Limits]: what one user takes, another
+// one still gets.
+//
+//	what                    of a user      of all users       beyond it
+//	connections             1,024          4,096 or fewer     429 or 503, closed
+//	requests in flight      256                               429
+//	names, leased ones too  10^9 a second                     429
+//	bytes of large bodies   32 MiB         128 MiB            429 or 503
+//	epochs                                 the Counter says   503
+//
+//	time for                a header  a request  a part of an answer  between requests
+//	then it is closed       10 s      20 s       20 s                 2 min
+//
+// A limit of the user's own is status 429, one of the daemon's 503, both with the
+// code overloaded and with Retry-After. Of what there is for all, a user gets more
+// only if as much is left over as he then has; the last 16 connections are for root
+// and the daemon's own user. A request without a large body takes one buffer of
+// fixed size, whatever it asks for.
+//
+// Requests with an Origin, or for a host with a domain name, are those of a web page
+// that came in through a forwarded port; they are refused.
+//
+// # What can be seen
+//
+// The log has a line for each refusal, and debug one
+// for each request. No line has a lease's key, and no client can fill the disk:
+// beyond 10 lines of a kind in a minute they are counted only.
 package server
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"log"
 	"log/slog"
 	"net/http"
 	"time"
@@ -37,6 +67,7 @@ import (
 
 // Deadlines, after which a client is cut off.
 const (
+	headerTime  = 10 * time.Second // to send a request's header
 	requestTime = 20 * time.Second // to send a request, header and body
 	writeTime   = 20 * time.Second // to take the next part of an answer
 	idleTime    = 2 * time.Minute  // between requests
@@ -102,18 +133,23 @@ type Config struct {
 
 	// UID is the daemon's own: who may do, besides root, what is not for all.
 	UID uint32
+
+	// Limits bound what clients can take. The zero Limits are the defaults.
+	Limits Limits
 }
 
 // Server answers requests. It is an [http.Handler] for requests that came over
 // connections of its Serve.
 type Server struct {
 	Config
-	routes []route
+	routes   []route
+	accounts *accounts
+	lines    *lines
 }
 
 // New returns a Server.
 func New(c Config) *Server {
-	s := &Server{Config: c}
+	s := &Server{Config: c, accounts: newAccounts(c.Limits, c.UID), lines: newLines(c.Log)}
 	s.routes = s.table()
 	return s
 }
@@ -121,14 +157,21 @@ func New(c Config) *Server {
 // Serve answers requests on l until ctx is done, then finishes those under way,
 // for 5 seconds at most, and returns nil. It closes l.
 func (s *Server) Serve(ctx context.Context, l *Listener) error {
+	return s.serveAt(ctx, s.newDoor(l, callerOf))
+}
+
+func (s *Server) serveAt(ctx context.Context, d *door) error {
+	defer s.lines.close()
+	defer d.away.Wait()
 	h := http.Server{
-		Handler:        s,
-		ConnContext:    withCaller,
-		ErrorLog:       slog.NewLogLogger(s.Log.Handler(), slog.LevelWarn),
-		ReadTimeout:    requestTime,
-		WriteTimeout:   writeTime,
-		IdleTimeout:    idleTime,
-		MaxHeaderBytes: maxHeader,
+		Handler:           s,
+		ConnContext:       withCaller,
+		ErrorLog:          log.New(s.lines, "", 0),
+		ReadHeaderTimeout: headerTime,
+		ReadTimeout:       requestTime,
+		WriteTimeout:      writeTime,
+		IdleTimeout:       idleTime,
+		MaxHeaderBytes:    maxHeader,
 
 		DisableGeneralOptionsHandler: true,
 	}
@@ -142,12 +185,12 @@ func (s *Server) Serve(ctx context.Context, l *Listener) error {
 		}
 		stopped <- err
 	})
-	err := h.Serve(l)
+	err := h.Serve(d)
 	if !stop() {
 		err = <-stopped
 	}
 	if err != nil && !errors.Is(err, http.ErrServerClosed) {
-		return fmt.Errorf("serve %s: %w", l.Addr(), err)
+		return fmt.Errorf("serve %s: %w", d.Addr(), err)
 	}
 	return nil
 }

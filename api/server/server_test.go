@@ -120,20 +120,26 @@ type daemon struct {
 	t      testing.TB
 	socket string
 	source *source
+	server *Server
 	stop   func() error // stops it and waits until it has
 }
 
 func startServer(t testing.TB, namesPerEpoch uint64) *daemon {
+	return startServerWith(t, namesPerEpoch, Limits{})
+}
+
+func startServerWith(t testing.TB, namesPerEpoch uint64, l Limits) *daemon {
 	t.Helper()
 	srv, src := newServer(t, keygen.ClassH, namesPerEpoch)
-	d := &daemon{t: t, socket: filepath.Join(t.TempDir(), "s"), source: src}
-	l, err := Listen(d.socket)
+	srv.accounts = newAccounts(l, srv.UID)
+	d := &daemon{t: t, socket: filepath.Join(t.TempDir(), "s"), source: src, server: srv}
+	at, err := Listen(d.socket)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() { done <- srv.Serve(ctx, l) }()
+	go func() { done <- srv.Serve(ctx, at) }()
 	d.stop = sync.OnceValue(func() error {
 		cancel()
 		return <-done
