@@ -19,6 +19,7 @@
 //	POST /v1/identity/renew                 200 [Identity]
 //	GET  /v1/healthz                        200 [Health]
 //	GET  /v1/readyz                         200 [Readiness]
+//	GET  /metrics                           200 for Prometheus, as text
 //
 // Whatever goes wrong is answered as a [Problem] (RFC 9457). Its code stands for
 // an error of this package, on either side of the socket: where the server says

@@ -27,6 +27,8 @@ func (s *Server) lend(r *request) (action, error) {
 		if err != nil {
 			return err
 		}
+		s.Metrics.leases.Inc()
+		s.Metrics.leased.Add(float64(l.Count()))
 		return a.json(http.StatusCreated, api.NewLease(l.Terms(), l.life()))
 	}, nil
 }

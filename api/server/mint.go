@@ -77,6 +77,7 @@ func (s *Server) writeNames(a *answer, count uint64, l *layout) error {
 		}
 		current.used += n
 		left -= n
+		s.Metrics.minted.Add(float64(n))
 		if n == fits {
 			if err := a.send(b); err != nil {
 				return err

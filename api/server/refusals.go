@@ -18,8 +18,10 @@ const (
 	linesMost = 10 // in linesTime
 )
 
-// noteRefusal writes a line about a refusal, with what else is known of it.
+// noteRefusal counts a refusal and writes a line about it, with what else is known
+// of it.
 func (s *Server) noteRefusal(p *api.Problem, about ...any) {
+	s.Metrics.refusal(p).Inc()
 	level := slog.LevelInfo
 	switch {
 	case p.Status == http.StatusInternalServerError:

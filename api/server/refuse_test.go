@@ -148,7 +148,7 @@ func TestRefusals(t *testing.T) {
 func TestAllow(t *testing.T) {
 	d := startServer(t, 0)
 	for target, want := range map[string]string{
-		"/v1/names": "POST", "/v1/leases": "POST",
+		"/v1/names": "POST", "/v1/leases": "POST", "/metrics": "GET, HEAD",
 		"/v1/names/x": "GET, HEAD", "/v1/identity": "GET, HEAD", "/v1/identity/renew": "POST",
 		"/v1/healthz": "GET, HEAD", "/v1/readyz": "GET, HEAD",
 	} {

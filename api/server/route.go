@@ -37,6 +37,7 @@ func (s *Server) table() []route {
 		{method: "POST", path: "/v1/identity/renew", handle: s.renew, wears: true},
 		{method: "GET", path: "/v1/healthz", handle: s.health},
 		{method: "GET", path: "/v1/readyz", handle: s.ready},
+		{method: "GET", path: "/metrics", handle: s.metrics},
 	}
 	for i := range routes {
 		routes[i].segments = strings.Split(routes[i].path[1:], "/")

@@ -47,7 +47,7 @@
 //
 // # What can be seen
 //
-// The log has a line for each refusal, and debug one
+// GET /metrics tells [Metrics]. The log has a line for each refusal, and debug one
 // for each request. No line has a lease's key, and no client can fill the disk:
 // beyond 10 lines of a kind in a minute they are counted only.
 package server
@@ -136,6 +136,9 @@ type Config struct {
 
 	// Limits bound what clients can take. The zero Limits are the defaults.
 	Limits Limits
+
+	// Metrics is what GET /metrics tells; nil if the daemon has nothing to report.
+	Metrics *Metrics
 }
 
 // Server answers requests. It is an [http.Handler] for requests that came over
@@ -149,7 +152,11 @@ type Server struct {
 
 // New returns a Server.
 func New(c Config) *Server {
+	if c.Metrics == nil {
+		c.Metrics = NewMetrics()
+	}
 	s := &Server{Config: c, accounts: newAccounts(c.Limits, c.UID), lines: newLines(c.Log)}
+	c.Metrics.gauges.server.Store(s)
 	s.routes = s.table()
 	return s
 }
