@@ -21,6 +21,13 @@
 //	GET  /v1/readyz                         200 [Readiness]
 //	GET  /metrics                           200 for Prometheus, as text
 //
+// A program in a hurry has a [Minter], which takes leases and makes the names by
+// itself:
+//
+//	minter := opmint.Minter()
+//	defer minter.Close()
+//	name, err := minter.Name(ctx)
+//
 // Whatever goes wrong is answered as a [Problem] (RFC 9457). Its code stands for
 // an error of this package, on either side of the socket: where the server says
 // [ErrOverloaded], errors.Is(err, ErrOverloaded) holds in the client.
