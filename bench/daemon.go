@@ -41,6 +41,7 @@ func daemonTable(ctx context.Context) (t *table, stop func(), err error) {
 		t.compareRequests(s, want)
 	}
 	t.compareStream(s)
+	t.compareMinter(s)
 	t.comparePrograms(s, dir)
 	return t, stop, nil
 }
