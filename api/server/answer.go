@@ -112,12 +112,13 @@ func (s *Server) handle(a *answer, r *request) (err error) {
 		}
 		return err
 	}
+	r.refusal = s.admit(r, route)
 	act, err := route.handle(r)
 	if err != nil {
 		return err
 	}
-	if err := s.admit(r, route); err != nil {
-		return err
+	if r.refusal != nil {
+		return r.refusal
 	}
 	return act(a)
 }

@@ -25,12 +25,14 @@ func TestFaults(t *testing.T) {
 func TestHTTP(t *testing.T) {
 	d := startServer(t, 0)
 	for sent, want := range map[string][]int{
-		post("/v1/names") + post("/v1/names?count=0") + get("/v1/healthz"):                          {201, 400, 200},
-		"HEAD /v1/identity HTTP/1.1\r\nHost: o\r\nConnection: close\r\n\r\n":                        {200},
-		"POST http://opmint/v1/names HTTP/1.1\r\nHost: opmint\r\n\r\n":                              {201},
-		"POST /v1/names HTTP/1.0\r\n\r\n":                                                           {201},
-		"POST /v1/%6eames HTTP/1.1\r\nHost: o\r\n\r\n":                                              {201},
-		chunked("2\r\n{}\r\n0\r\n\r\n"):                                                             {201},
+		post("/v1/names") + post("/v1/names?count=0") + get("/v1/healthz"):   {201, 400, 200},
+		"HEAD /v1/identity HTTP/1.1\r\nHost: o\r\nConnection: close\r\n\r\n": {200},
+		"POST http://opmint/v1/names HTTP/1.1\r\nHost: opmint\r\n\r\n":       {201},
+		"POST /v1/names HTTP/1.0\r\n\r\n":                                    {201},
+		"POST /v1/%6eames HTTP/1.1\r\nHost: o\r\n\r\n":                       {201},
+		withBody(" \r\n"):               {201},
+		withBody(" { } "):               {201},
+		chunked("2\r\n{}\r\n0\r\n\r\n"): {201},
 		"POST /v1/names HTTP/1.1\r\nHost: o\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n{}": {100, 201},
 		post("/v1/names") + "garbage\r\n\r\n":                                                       {201, 400},
 	} {

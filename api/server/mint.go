@@ -40,7 +40,7 @@ func (s *Server) mint(r *request) (action, error) {
 			return nil, fmt.Errorf("%w: %w", api.ErrBadRequest, err)
 		}
 	}
-	if err := r.body(&struct{}{}); err != nil {
+	if err := r.noBody(); err != nil {
 		return nil, err
 	}
 	l := newLayout(wantsText(r.Header["Accept"]), format)

@@ -17,6 +17,7 @@ var refused = []struct {
 	{"count -100", post("/v1/names?count=-100"), 400, "bad-request"},
 	{"count 0", post("/v1/names?count=0"), 400, "bad-request"},
 	{"count +1", post("/v1/names?count=%2b1"), 400, "bad-request"},
+	{"count 01", post("/v1/names?count=01"), 400, "bad-request"},
 	{"count 1.5", post("/v1/names?count=1.5"), 400, "bad-request"},
 	{"count 1e3", post("/v1/names?count=1e3"), 400, "bad-request"},
 	{"count 0x10", post("/v1/names?count=0x10"), 400, "bad-request"},
@@ -42,6 +43,7 @@ var refused = []struct {
 	{"body null", withBody("null"), 400, "bad-request"},
 	{"body a list", withBody("[]"), 400, "bad-request"},
 	{"body two objects", withBody("{}{}"), 400, "bad-request"},
+	{"body half an object", withBody("{ "), 400, "bad-request"},
 	{"body no JSON", withBody("count=3"), 400, "bad-request"},
 	{"body not UTF-8", withBody("{\"\xff\":1}"), 400, "bad-request"},
 	{"body deep", withBody(strings.Repeat(`{"a":`, 20_000)), 400, "bad-request"},
@@ -80,6 +82,7 @@ var refused = []struct {
 	{"from a sandboxed page", with("Origin: null"), 403, "forbidden"},
 	{"for a web page's host", "POST /v1/names HTTP/1.1\r\nHost: evil.example:8080\r\n\r\n", 403, "forbidden"},
 	{"for a host in the target", "POST http://evil.example/v1/names HTTP/1.1\r\nHost: opmint\r\n\r\n", 403, "forbidden"},
+	{"from a page, with a body", with("Origin: null\r\nContent-Length: 1") + "x", 403, "forbidden"},
 	{"from a page, badly", "POST /v1/names?n=1 HTTP/1.1\r\nHost: o\r\nOrigin: null\r\n\r\n", 400, "bad-request"},
 
 	{"half a request line", "POST /v1/na", 400, "bad-request"},

@@ -9,8 +9,14 @@
 // # What it promises
 //
 // A handler first reads its request and touches nothing; only when the request
-// is sound and its caller may make it, is anything done. So a refused request
-// uses up no seq and no NV write.
+// is sound and its caller may make it, is anything done. So a request that is
+// refused for what it asks or who asks uses up no seq and no NV write. Only where
+// epochs are so small that an answer takes several, and one of them cannot be
+// claimed, are the names that were minted before lost with the answer.
+//
+// Of several refusals the first is: of the path and the method (400, 404, 405), which
+// are the same for everybody; of the parameters (400); of the caller (403), before
+// a byte of the body is read; of the body (400, 413).
 //
 // Everything that goes wrong is answered as a problem (RFC 9457), also what
 // net/http would answer in plain text before it asks any handler. An answer that
