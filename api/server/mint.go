@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -101,13 +100,9 @@ func (a *answer) send(b []byte) error {
 
 // lease takes a lease of up to count names.
 func (s *Server) lease(a *answer, count uint64) (*lease, error) {
-	ctx := context.Background()
-	if s.Minter.Left() == 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = a.within()
-		defer cancel()
-	}
-	l, err := s.Minter.Lease(ctx, count)
+	p := patience{answer: a}
+	defer p.end()
+	l, err := s.Minter.Lease(&p, count)
 	if err != nil {
 		return nil, unavailable(fmt.Errorf("mint: %w", err))
 	}
