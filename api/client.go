@@ -17,7 +17,9 @@ import (
 // copied after its first use.
 //
 // Each method returns a [*Problem] for what the daemon refused, [ErrNoDaemon]
-// when there is none, and errors of the connection otherwise; all are wrapped.
+// when there is none, [ErrUnanswered] when it went away or says nothing for 65
+// seconds, [ErrOverloaded] when it has no room for another connection, and errors of
+// the connection otherwise; all are wrapped.
 type Client struct {
 	// Socket is the path of the daemon's socket. Empty means what
 	// [ClientSocket] says at the first request.
@@ -25,6 +27,7 @@ type Client struct {
 
 	once   sync.Once
 	socket string
+	wrong  error // with the socket's path
 	http   http.Client
 }
 

@@ -1,6 +1,9 @@
 package api
 
 import (
+	"context"
+	"net"
+	"net/http"
 	"sync"
 	"time"
 )
@@ -54,6 +57,19 @@ func (m *Minter) Settle() {
 		<-a.done
 	}
 }
+
+// ClientOf returns a client whose daemon is at the other end of what dial returns.
+func ClientOf(dial func() net.Conn) *Client {
+	c := &Client{Socket: "pipe"}
+	c.once.Do(c.open)
+	c.http.Transport.(*http.Transport).DialContext = func(context.Context, string, string) (net.Conn, error) {
+		return dial(), nil
+	}
+	return c
+}
+
+// Silence is how long a daemon may say nothing.
+const Silence = silence
 
 // Ticks of the real counter, and how many of them may pass unseen.
 var Ticks = ticks

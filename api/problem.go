@@ -20,8 +20,15 @@ var (
 	ErrInternal         = errors.New("internal error")     // a fault of the daemon; its log says more
 )
 
-// ErrNoDaemon says that nobody listens on the socket. It is the client's own.
-var ErrNoDaemon = errors.New("no opmintd there")
+// What only a client can know.
+var (
+	// ErrNoDaemon says that nobody listens on the socket.
+	ErrNoDaemon = errors.New("no opmintd there")
+
+	// ErrUnanswered says that the daemon was asked and its whole answer did not
+	// come: it stopped, was killed, or hangs. What was asked for may have been done.
+	ErrUnanswered = errors.New("not answered, and the outcome is not known")
+)
 
 // typePrefix begins a problem's type; its code follows.
 const typePrefix = "urn:opmint:problem:"

@@ -2,6 +2,7 @@ package api
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 )
@@ -11,6 +12,26 @@ const SocketVariable = "OPMINT_SOCKET"
 
 // systemSocket is where the daemon of the whole machine listens.
 const systemSocket = "/run/opmint/opmint.sock"
+
+// maxSocket is the longest path that a socket can have, in bytes: sun_path of
+// unix(7) less its final NUL.
+const maxSocket = 107
+
+// CheckSocket returns why path can be no socket's, for either end, or nil. One that
+// begins with @ would be a name that is in no folder (an abstract one, unix(7)), which
+// every user of the machine may use.
+func CheckSocket(path string) error {
+	switch {
+	case path == "":
+		return errors.New("the socket's path is empty: say one with --socket")
+	case path[0] == '@' || path[0] == 0:
+		return fmt.Errorf("socket %q: it would be in no folder, and open to all users: say ./ before it if that is its name", path)
+	case len(path) > maxSocket:
+		return fmt.Errorf("socket %s: the path has %d bytes, and that of a socket at most %d: say a shorter one with --socket",
+			path, len(path), maxSocket)
+	}
+	return nil
+}
 
 // DaemonSocket returns where a daemon listens that was not told where: at
 // [SocketVariable], else at /run/opmint/opmint.sock if it is root, else at

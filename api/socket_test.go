@@ -3,6 +3,7 @@ package api
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -19,6 +20,18 @@ func TestOwnSocket(t *testing.T) {
 	} {
 		if got := ownSocket(c.uid, c.runtimeDir); got != c.want {
 			t.Errorf("uid %d, XDG_RUNTIME_DIR=%s: %q, want %q", c.uid, c.runtimeDir, got, c.want)
+		}
+	}
+}
+
+func TestCheckSocket(t *testing.T) {
+	for path, says := range map[string]string{
+		"/run/opmint/opmint.sock": "", "./@foo": "", strings.Repeat("x", 107): "",
+		"": "empty", "@foo": "./", "\x00foo": "./", strings.Repeat("x", 108): "108 bytes",
+	} {
+		err := CheckSocket(path)
+		if (err == nil) != (says == "") || err != nil && !strings.Contains(err.Error(), says) {
+			t.Errorf("%q: %v, want it to say %q", path, err, says)
 		}
 	}
 }

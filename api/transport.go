@@ -7,13 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"mime"
 	"net"
 	"net/http"
 	"net/url"
 	"strconv"
-	"syscall"
 	"time"
 )
 
@@ -58,12 +56,17 @@ func call[T any](ctx context.Context, c *Client, r request) (*T, error) {
 // answer that is no success is an error.
 func (c *Client) send(ctx context.Context, r request) (io.ReadCloser, error) {
 	c.once.Do(c.open)
+	if c.wrong != nil {
+		return nil, fmt.Errorf("ask opmintd: %w", c.wrong)
+	}
 	target := "http://opmint" + r.path
 	if len(r.query) > 0 {
 		target += "?" + r.query.Encode()
 	}
-	req, err := http.NewRequestWithContext(ctx, r.method, target, bytes.NewReader(r.body))
+	w := watch(ctx)
+	req, err := http.NewRequestWithContext(w.ctx, r.method, target, bytes.NewReader(r.body))
 	if err != nil {
+		w.end()
 		return nil, fmt.Errorf("prepare %s %s: %w", r.method, r.path, err)
 	}
 	if len(r.body) > 0 {
@@ -79,13 +82,15 @@ func (c *Client) send(ctx context.Context, r request) (io.ReadCloser, error) {
 	}
 	answer, err := c.http.Do(req)
 	if err != nil {
+		w.end()
 		return nil, c.explain(err)
 	}
+	body := &answerBody{answer.Body, c, w}
 	if answer.StatusCode/100 != 2 {
-		defer answer.Body.Close()
-		return nil, c.refusal(answer)
+		defer body.Close()
+		return nil, c.refusal(answer, body)
 	}
-	return answer.Body, nil
+	return body, nil
 }
 
 // open prepares c for its first request.
@@ -95,6 +100,7 @@ func (c *Client) open() {
 		c.socket = ClientSocket()
 	}
 	var dialer net.Dialer
+	c.wrong = CheckSocket(c.socket)
 	c.http.Transport = &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return dialer.DialContext(ctx, "unix", c.socket)
@@ -106,25 +112,13 @@ func (c *Client) open() {
 	c.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 }
 
-// explain says of an error of the transport what it means.
-func (c *Client) explain(err error) error {
-	if e, ok := errors.AsType[*url.Error](err); ok {
-		err = e.Err // the URL tells nothing: its host is made up
-	}
-	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED):
-		return fmt.Errorf("%w: nobody listens on %s: start opmintd, or set %s (%w)",
-			ErrNoDaemon, c.socket, SocketVariable, err)
-	case errors.Is(err, fs.ErrPermission):
-		return fmt.Errorf("%w: you may not use %s: join the group opmint (%w)", ErrForbidden, c.socket, err)
-	}
-	return fmt.Errorf("ask opmintd at %s: %w", c.socket, err)
-}
-
 // refusal reads the problem in an answer.
-func (c *Client) refusal(answer *http.Response) error {
+func (c *Client) refusal(answer *http.Response, body io.Reader) error {
 	kind, _, _ := mime.ParseMediaType(answer.Header.Get("Content-Type"))
-	data, err := io.ReadAll(io.LimitReader(answer.Body, maxProblem))
+	data, err := io.ReadAll(io.LimitReader(body, maxProblem))
+	if errors.Is(err, ErrUnanswered) {
+		return err
+	}
 	p := new(Problem)
 	if kind != problemType || err != nil || json.Unmarshal(data, p) != nil {
 		return fmt.Errorf("%s answered %s, and not as opmintd does: %.80q", c.socket, answer.Status, bytes.TrimSpace(data))

@@ -13,7 +13,7 @@
 //	3  refused: what was given as a name, a label or evidence is none; the daemon
 //	   refuses; an NV index that is not opmint's or whose secret is lost; a wrong
 //	   authorization for the TPM
-//	75 busy or unknown, or no daemon is there: try again
+//	75 busy or unknown, no daemon is there, or it went away: try again
 //
 // Each command is a constructor that declares its flags and a function that does
 // the work, in a file named after it. None keeps state in a package variable.
@@ -95,7 +95,7 @@ func isRefusal(err error) bool {
 
 // isTemporary reports whether trying again may help.
 func isTemporary(err error) bool {
-	return tpm.Temporary(err) || is(err, api.ErrNoDaemon, api.ErrUnavailable, api.ErrOverloaded)
+	return tpm.Temporary(err) || is(err, api.ErrNoDaemon, api.ErrUnanswered, api.ErrUnavailable, api.ErrOverloaded)
 }
 
 // is reports whether err is any of the targets.
