@@ -19,6 +19,9 @@ type Lock struct{ file *os.File }
 // that name.
 func TakeLock(path string) (*Lock, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
+	if errors.Is(err, syscall.EISDIR) || errors.Is(err, syscall.ELOOP) {
+		err = fmt.Errorf("%w: it is no regular file: move it away", err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("open a lock: %w", err)
 	}

@@ -10,14 +10,12 @@ import (
 	"path/filepath"
 	"strconv"
 	"syscall"
+
+	"github.com/opmint/opmint/api"
 )
 
 // Group is whose members may use the socket, besides its owner and root.
 const Group = "opmint"
-
-// maxPath is the longest path that a socket can have, in bytes: sun_path of
-// unix(7) less its final NUL.
-const maxPath = 107
 
 // Listen makes a socket at path, which is the caller's until it closes the
 // listener. A folder that is missing is made, with mode 0755. The socket has mode
@@ -48,9 +46,13 @@ func (l *Listener) Close() error {
 }
 
 func listen(path, group string) (*Listener, error) {
-	if len(path) > maxPath {
-		return nil, fmt.Errorf("listen on %s: the path has %d bytes, and that of a socket at most %d: "+
-			"say a shorter one with --socket", path, len(path), maxPath)
+	if err := api.CheckSocket(path); err != nil {
+		return nil, fmt.Errorf("listen: %w", err)
+	}
+	// What is no socket gets no lock beside it. Only under the lock is it certain what
+	// is there.
+	if _, err := socketAt(path); err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", path, err)
 	}
 	defer syscall.Umask(syscall.Umask(0o022))
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -76,7 +78,11 @@ func listen(path, group string) (*Listener, error) {
 
 // bind makes the socket, in place of a dead one if need be.
 func bind(path, group string) (*net.UnixListener, error) {
-	if err := makeRoom(path); err != nil {
+	dead, err := deadSocketAt(path)
+	if err == nil && dead {
+		err = os.Remove(path)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", path, err)
 	}
 	// Nobody else gets in before the group is the right one.
@@ -91,30 +97,38 @@ func bind(path, group string) (*net.UnixListener, error) {
 	return l, nil
 }
 
-// makeRoom removes a dead socket from path. Whatever else is there is an error.
-func makeRoom(path string) error {
+// socketAt reports whether there is a socket at path. Anything else is an error.
+func socketAt(path string) (bool, error) {
 	info, err := os.Lstat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil
+		return false, nil
 	case err != nil:
-		return err
+		return false, err
 	case info.Mode().Type() != fs.ModeSocket:
-		return fmt.Errorf("there is something that is no socket (%v): move it away, or say another path with --socket",
+		return false, fmt.Errorf("there is something that is no socket (%v): move it away, or say another path with --socket",
 			info.Mode())
 	}
+	return true, nil
+}
+
+// deadSocketAt reports whether there is a dead socket at path. Whatever else is there
+// is an error.
+func deadSocketAt(path string) (bool, error) {
+	if there, err := socketAt(path); !there {
+		return false, err
+	}
 	c, err := net.Dial("unix", path)
-	if err == nil {
+	switch {
+	case err == nil:
 		c.Close()
-		return errors.New("another daemon is listening there: stop it, or say another path with --socket")
+		return false, errors.New("another daemon is listening there: stop it, or say another path with --socket")
+	case errors.Is(err, syscall.EAGAIN):
+		return false, errors.New("another daemon is listening there, and busy: stop it, or say another path with --socket")
+	case !errors.Is(err, syscall.ECONNREFUSED):
+		return false, fmt.Errorf("there is a socket, and whether it is in use cannot be told: %w", err)
 	}
-	if !errors.Is(err, syscall.ECONNREFUSED) {
-		return fmt.Errorf("there is a socket, and whether it is in use cannot be told: %w", err)
-	}
-	if err := os.Remove(path); err != nil {
-		return fmt.Errorf("remove the dead socket: %w", err)
-	}
-	return nil
+	return true, nil
 }
 
 // share lets the group use the socket, if there is one by that name and we may.

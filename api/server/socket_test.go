@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -77,12 +78,18 @@ func TestListenRefuses(t *testing.T) {
 			if err := os.Symlink(path+"2", path+".lock"); err != nil {
 				t.Fatal(err)
 			}
-		}, "s", "lock"},
+		}, "s", "move it away"},
+		"a folder at the lock": {func(t *testing.T, path string) {
+			if err := os.Mkdir(path+".lock", 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}, "s", "move it away"},
 		"a path too long": {func(*testing.T, string) {}, strings.Repeat("x", 108), "--socket"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), c.path)
 			c.prepare(t, path)
+			beside := entries(t, path)
 			before, beforeErr := os.Lstat(path)
 			l, err := listen(path, "")
 			if err == nil {
@@ -96,8 +103,35 @@ func TestListenRefuses(t *testing.T) {
 			if (beforeErr == nil) != (afterErr == nil) || beforeErr == nil && !os.SameFile(before, after) {
 				t.Errorf("was %v, is %v (%v)", before, after, afterErr)
 			}
+			if now := entries(t, path); !slices.Equal(now, beside) && (beforeErr != nil || before.Mode().Type() != fs.ModeSocket) {
+				t.Errorf("there was %q, and is %q", beside, now)
+			}
 			t.Log(err)
 		})
+	}
+}
+
+// entries returns what is beside path, and path.
+func entries(t *testing.T, path string) []string {
+	t.Helper()
+	all, err := filepath.Glob(filepath.Join(filepath.Dir(path), "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// TestListenInNoFolder: a name of an abstract socket has no permissions.
+func TestListenInNoFolder(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, path := range []string{"@opmint", "\x00opmint", ""} {
+		if l, err := Listen(path); err == nil {
+			l.Close()
+			t.Errorf("it listens on %q", path)
+		}
+	}
+	if left := entries(t, "x"); len(left) > 0 {
+		t.Errorf("left behind: %q", left)
 	}
 }
 
