@@ -170,10 +170,15 @@ func retryAfter(p *api.Problem) string {
 }
 
 // unavailable wraps an error of the daemon's own doing, unless it says already
-// how it is to be answered.
+// how it is to be answered. Waiting may help, but where the counter is of no use
+// any more.
 func unavailable(err error) error {
 	if api.NewProblem(err).Status != http.StatusInternalServerError || errors.Is(err, api.ErrInternal) {
 		return err
 	}
-	return fmt.Errorf("%w: %w", api.ErrUnavailable, err)
+	p := api.NewProblem(fmt.Errorf("%w: %w", api.ErrUnavailable, err))
+	if !errors.Is(err, keygen.ErrWentBack) && !errors.Is(err, keygen.ErrExhausted) {
+		p.RetryAfter = sourceRetry
+	}
+	return p
 }

@@ -108,8 +108,8 @@ func TestMintWithoutAnEpoch(t *testing.T) {
 	d.source.breakWith(errors.New("the chip is on fire"))
 	answers, _ := d.raw(post("/v1/names"))
 	p := wantProblem(t, "no epoch", answers[0], 503, "unavailable")
-	if !strings.Contains(p.Detail, "the chip is on fire") {
-		t.Errorf("detail %q", p.Detail)
+	if !strings.Contains(p.Detail, "the chip is on fire") || answers[0].Header.Get("Retry-After") != "5" {
+		t.Errorf("%v, detail %q", answers[0].Header, p.Detail)
 	}
 	// Nor does it help that the first names were there: none was sent.
 	d.source.breakWith(nil)

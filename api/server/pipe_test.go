@@ -96,6 +96,7 @@ func inBubble(t *testing.T, class keygen.Class, configure func(*Server), test fu
 			if err := <-served; err != nil {
 				t.Error(err)
 			}
+			synctest.Wait() // for handlers that were cut off
 			users, connections, requests := s.accounts.count()
 			if left := s.accounts.connections.left; cmp.Or(users, int(connections), int(requests)) != 0 ||
 				left != int64(s.accounts.limits.AllConnections) || s.accounts.bodies.left != bodiesOfAll {

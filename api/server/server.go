@@ -43,7 +43,8 @@
 //	then it is closed       10 s      20 s       20 s                 2 min
 //
 // A limit of the user's own is status 429, one of the daemon's 503, both with the
-// code overloaded and with Retry-After. Of what there is for all, a user gets more
+// code overloaded and with Retry-After. So has what the daemon cannot do now
+// (unavailable), unless its counter is of no use any more. Of what there is for all, a user gets more
 // only if as much is left over as he then has; the last 16 connections are for root
 // and the daemon's own user. A request without a large body takes one buffer of
 // fixed size, whatever it asks for.
@@ -80,6 +81,9 @@ const (
 	stopTime    = 5 * time.Second  // to finish a request when the daemon stops
 	sourceTime  = 30 * time.Second // for what the Source is asked
 )
+
+// sourceRetry is when to ask again for what the Source could not do.
+const sourceRetry = 5 * time.Second
 
 // Limits of a request, in bytes.
 const (
@@ -194,6 +198,8 @@ func (s *Server) serveAt(ctx context.Context, d *door) error {
 		defer cancel()
 		err := h.Shutdown(grace)
 		if errors.Is(err, context.DeadlineExceeded) {
+			_, _, cut := s.accounts.count()
+			s.Log.Warn("requests cut off by the stop", "requests", cut, "after", stopTime)
 			err = h.Close()
 		}
 		stopped <- err
