@@ -4,7 +4,8 @@
 // Results go to standard output, all else to standard error, where an error is
 // one line that says what is wrong and what to do about it. When an error is
 // found before the first result, nothing is written to standard output: of
-// several names all are checked first. Programs can rely on the exit codes:
+// several names all are checked first. The exception is status, which prints what it
+// learned of a daemon that cannot mint. Programs can rely on the exit codes:
 //
 //	0  done
 //	1  error, such as a result that could not be written

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -22,7 +23,8 @@ func newStatusCommand() *cobra.Command {
 		Use:   "status",
 		Short: "Show whose names the daemon mints, what they promise, and whether it can mint",
 		Long: `Show whose names the daemon mints, on what their promise rests, and whether it can
-mint now. A daemon that cannot is exit code 75, with the reason.
+mint now. A daemon that cannot is exit code 75, with the reason; what could be learned
+of it is printed all the same, on standard output.
 
 With --json it is the daemon's answer to GET /v1/identity; what may keep it from
 minting stands on standard error.`,
@@ -42,11 +44,12 @@ minting stands on standard error.`,
 
 func status(cmd *cobra.Command, o *statusOptions) error {
 	ctx, out := cmd.Context(), cmd.OutOrStdout()
+	answer := askReady(ctx, &o.client)
 	if o.json {
 		if err := o.client.Relay(ctx, out, "GET", "/v1/identity"); err != nil {
 			return err
 		}
-		ready, err := o.client.Ready(ctx)
+		ready, err := answer()
 		if err == nil && ready.Warning != "" {
 			fmt.Fprintf(cmd.ErrOrStderr(), "%s: warning: %s\n", cmd.CommandPath(), oneLine(ready.Warning))
 		}
@@ -60,7 +63,7 @@ func status(cmd *cobra.Command, o *statusOptions) error {
 	if err != nil {
 		return err
 	}
-	ready, notReady := o.client.Ready(ctx)
+	ready, notReady := answer()
 	if notReady != nil && !errors.Is(notReady, api.ErrUnavailable) {
 		return notReady
 	}
@@ -69,6 +72,23 @@ func status(cmd *cobra.Command, o *statusOptions) error {
 		return err
 	}
 	return notReady
+}
+
+// askReady asks whether the daemon can mint, and returns what waits for the answer. A
+// TPM that does not answer delays this as it delays the identity, so both are asked
+// for at once.
+func askReady(ctx context.Context, client *api.Client) func() (*api.Readiness, error) {
+	var ready *api.Readiness
+	var err error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		ready, err = client.Ready(ctx)
+	}()
+	return func() (*api.Readiness, error) {
+		<-done
+		return ready, err
+	}
 }
 
 // readiness says whether the daemon can mint, by its answer or its refusal.
