@@ -7,7 +7,7 @@ VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo unk
 build_flags := -trimpath -ldflags '-X main.version=$(VERSION)'
 tool        := go tool -modfile=tools.mod
 
-.PHONY: setup build run test race test-vm fuzz bench lint install clean
+.PHONY: setup build run test race soak test-vm fuzz bench lint install clean
 
 # What the tests need besides Go: a C compiler for the race detector and, with
 # OpenSSL's headers, for the reference TPM; a software TPM; curl; uuidd, which the
@@ -29,6 +29,10 @@ test: setup race test-vm
 
 race:
 	go test -race ./...
+
+# In small what a year brings.
+soak:
+	go test -count=1 -v ./soak -names 50000000
 
 # On a real kernel with a virtual TPM, in QEMU.
 test-vm:
