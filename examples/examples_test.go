@@ -33,7 +33,9 @@ func (d *daemon) Renew(context.Context) error { return api.ErrUnavailable }
 
 func (d *daemon) Identity(context.Context) (*api.Identity, error) { return nil, api.ErrUnavailable }
 
-func (d *daemon) Claimed(keygen.Identity, uint64) (time.Time, bool) { return time.Time{}, false }
+func (d *daemon) Lookup(context.Context, keygen.Identity, uint64) (time.Time, bool, error) {
+	return time.Time{}, false, nil
+}
 
 // start starts a daemon in the place where the examples look, which the returned
 // function stops.
