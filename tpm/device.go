@@ -22,6 +22,7 @@ type Device struct {
 	// single: a socket, which serves one connection at a time.
 	single  bool
 	connect func(context.Context) (wire, error)
+	observe func(command string, took time.Duration) // nil: nobody asked
 	// turn has room for one: the operation that uses the TPM.
 	turn chan struct{}
 	// closed is closed by Close.
@@ -78,6 +79,11 @@ func Open(addr string) (*Device, error) {
 	}
 	return d, nil
 }
+
+// Observe has f told of each command that the TPM has executed, or may have: what
+// TPM 2.0 Part 3 calls it, such as TPM2_NV_Increment, and how long the TPM took. It
+// is called before the Device is used.
+func (d *Device) Observe(f func(command string, took time.Duration)) { d.observe = f }
 
 // String returns the address that d was opened with.
 func (d *Device) String() string { return d.addr }
@@ -142,7 +148,7 @@ func (d *Device) once(ctx context.Context, f func(*link) error) error {
 		<-d.turn
 		return cannotOpen(d.addr, err)
 	}
-	l := &link{ctx: ctx, wire: w, cleans: !d.managed, waits: d.single}
+	l := &link{ctx: ctx, wire: w, observe: d.observe, cleans: !d.managed, waits: d.single}
 	defer d.finish(l)
 	if l.cleans {
 		if err := l.flushLeftovers(); err != nil {

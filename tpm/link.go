@@ -57,7 +57,9 @@ type wire interface {
 type link struct {
 	ctx  context.Context
 	wire wire
-	last tpm2.TPMCC // the command sent last
+	// observe is told of each command that was executed, or may have been; or nil.
+	observe func(command string, took time.Duration)
+	last    tpm2.TPMCC // the command sent last
 	// resent: that command was sent more than once.
 	resent bool
 	// cleans: no resource manager removes what is left in the TPM's memory.
@@ -84,12 +86,17 @@ func (l *link) Send(cmd []byte) ([]byte, error) {
 	l.resent = false
 	giveUp := time.Now().Add(busyLimit)
 	for pause := firstPause; ; pause = min(2*pause, longPause) {
+		began := time.Now()
 		rsp, err := l.exchange(cmd)
 		if err != nil {
+			if lost := (*CommandError)(nil); errors.As(err, &lost) && lost.Sent {
+				l.executed(time.Since(began))
+			}
 			return nil, err
 		}
 		rc := tpm2.TPMRC(binary.BigEndian.Uint32(rsp[6:]))
 		if !isBusy(rc) {
+			l.executed(time.Since(began))
 			return rsp, nil
 		}
 		if time.Now().Add(pause).After(giveUp) {
@@ -101,6 +108,14 @@ func (l *link) Send(cmd []byte) ([]byte, error) {
 		case <-l.ctx.Done():
 			return nil, fmt.Errorf("%w: %w until %w", ErrBusy, refused(l.last, rc), context.Cause(l.ctx))
 		}
+	}
+}
+
+// executed tells who asked that the command sent last was executed, or may have
+// been.
+func (l *link) executed(took time.Duration) {
+	if l.observe != nil {
+		l.observe(commands[l.last], took)
 	}
 }
 

@@ -97,14 +97,18 @@ func (m *Metrics) refusal(p *api.Problem) prometheus.Counter {
 }
 
 // Claimed reports that an epoch was claimed, and how many values of the counter
-// lie between it and the one that this daemon saw before.
+// were burned for it.
 func (m *Metrics) Claimed(burned uint64) {
 	m.claims.Inc()
 	m.burned.Add(float64(burned))
 }
 
-// ClaimFailed reports a claim that gave no epoch.
-func (m *Metrics) ClaimFailed() { m.failedClaims.Inc() }
+// ClaimFailed reports a claim that gave no epoch, and how many values of the
+// counter it burned all the same.
+func (m *Metrics) ClaimFailed(burned uint64) {
+	m.failedClaims.Inc()
+	m.burned.Add(float64(burned))
+}
 
 // Incremented reports a TPM2_NV_Increment that was executed, or may have been.
 func (m *Metrics) Incremented() { m.increments.Inc() }

@@ -143,7 +143,7 @@ func TestMetricsOfTheDaemon(t *testing.T) {
 	m := s.Metrics
 	m.Claimed(0)
 	m.Claimed(3)
-	m.ClaimFailed()
+	m.ClaimFailed(0)
 	m.Incremented()
 	m.RolledBack("tpm")
 	m.RolledBack("the moon")

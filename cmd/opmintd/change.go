@@ -162,6 +162,7 @@ func (m *mint) note(ctx context.Context, c vtpmdetect.Change, before, now moment
 	if err := m.journal.Record(ctx, what, seen, expected); err != nil {
 		return m.judgeError(err)
 	}
+	m.meter.RolledBack(string(what))
 	m.noted = now.Timeline
 	return nil
 }

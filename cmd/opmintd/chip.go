@@ -16,11 +16,12 @@ type chip struct {
 	ek      [32]byte // fingerprint of the endorsement key
 	journal *journal.Journal
 	log     *slog.Logger
+	meter   *meter
 }
 
 // openChip makes the endorsement key, once, as the journal says that it was made
 // before: a TPM may learn another template with new firmware.
-func openChip(ctx context.Context, cfg tpm.CounterConfig, j *journal.Journal, log *slog.Logger) (*chip, error) {
+func openChip(ctx context.Context, cfg tpm.CounterConfig, j *journal.Journal, log *slog.Logger, m *meter) (*chip, error) {
 	var err error
 	if cfg.EK.Template, err = j.EKTemplate(ctx); err != nil {
 		return nil, err
@@ -35,7 +36,7 @@ func openChip(ctx context.Context, cfg tpm.CounterConfig, j *journal.Journal, lo
 		return nil, err
 	}
 	cfg.EK.Template = ek.Template
-	return &chip{cfg, ek.Fingerprint, j, log}, j.KeepEKTemplate(ctx, ek.Template)
+	return &chip{cfg, ek.Fingerprint, j, log, m}, j.KeepEKTemplate(ctx, ek.Template)
 }
 
 // compare looks at the counter afresh, which it defines if it is missing, and
@@ -76,6 +77,9 @@ func (c *chip) tell(s *journal.Standing) {
 			level = slog.LevelWarn
 		}
 		c.log.Log(context.Background(), level, change+"; the identity is a new one", "counter", s.Value)
+	}
+	if !s.Rollback.IsZero() {
+		c.meter.RolledBack(string(s.Rollback.What))
 	}
 	switch r := s.Rollback; r.What {
 	case journal.WhatTPM:

@@ -58,14 +58,15 @@ func runDaemon(ctx context.Context, o *options, log *slog.Logger) (err error) {
 func (d *daemon) run(ctx context.Context, cfg tpm.CounterConfig) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	m, err := d.open(ctx, cfg, fail)
+	m, err := d.open(ctx, cfg)
 	if err != nil {
 		return err
 	}
 	defer m.watch.Close()
-	var cancel context.CancelFunc
-	m.claiming, cancel = context.WithCancel(context.Background())
-	defer cancel()
+	claiming, endClaims := context.WithCancelCause(context.Background())
+	defer endClaims(nil)
+	m.claiming = claiming
+	m.fail = func(err error) { endClaims(err); fail(err) }
 	if err := m.start(ctx); err != nil {
 		return err
 	}
@@ -73,7 +74,7 @@ func (d *daemon) run(ctx context.Context, cfg tpm.CounterConfig) error {
 	tuneMemory()
 	srv := server.New(server.Config{
 		Minter: m, Source: m, Version: thisVersion(), Log: d.log,
-		NamesPerEpoch: m.namesPerEpoch, UID: uint32(os.Geteuid()),
+		NamesPerEpoch: m.namesPerEpoch, UID: uint32(os.Geteuid()), Metrics: m.meter.Metrics,
 	})
 	if err := srv.Serve(ctx, d.listener); err != nil {
 		return err
@@ -85,17 +86,21 @@ func (d *daemon) run(ctx context.Context, cfg tpm.CounterConfig) error {
 }
 
 // open looks at machine and TPM, and returns a mint that has not started yet.
-func (d *daemon) open(ctx context.Context, cfg tpm.CounterConfig, fail func(error)) (*mint, error) {
+func (d *daemon) open(ctx context.Context, cfg tpm.CounterConfig) (*mint, error) {
+	meter := newMeter()
+	if cfg.Device != nil {
+		cfg.Device.Observe(meter.command)
+	}
 	m := &mint{
 		turn: make(chan struct{}, 1), judgement: d.judge(ctx, cfg.Device), journal: d.state.journal,
-		random: newRandom(d.log), namesPerEpoch: uint64(d.namesPerEpoch), log: d.log, fail: fail,
+		random: newRandom(d.log), namesPerEpoch: uint64(d.namesPerEpoch), log: d.log, meter: meter,
 	}
 	m.judgement.tell(d.log)
 	m.bucket.now = time.Now
 	m.reader = newReader(m.readCounter)
 	var err error
 	if cfg.Device != nil {
-		if m.chip, err = openChip(ctx, cfg, d.state.journal, d.log); err != nil {
+		if m.chip, err = openChip(ctx, cfg, d.state.journal, d.log, meter); err != nil {
 			return nil, err
 		}
 	}

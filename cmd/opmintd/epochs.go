@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,7 +64,7 @@ func (e *epochs) Next(ctx context.Context) (uint64, error) {
 
 // begin begins a claim, if one may be made.
 func (e *epochs) begin(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
+	if err := cmp.Or(ctx.Err(), context.Cause(e.mint.claiming)); err != nil {
 		return fmt.Errorf("claim an epoch: %w", err)
 	}
 	if e.opened && e.bounded {
@@ -83,7 +84,7 @@ func (e *epochs) begin(ctx context.Context) error {
 
 // claim carries a claim through, which is bounded by the TPM's own limits.
 func (e *epochs) claim(done chan<- result) {
-	epoch, err := e.counter.Next(e.mint.claiming)
+	epoch, err := e.mint.meter.claim(func() (uint64, error) { return e.counter.Next(e.mint.claiming) })
 	if err != nil {
 		e.log.Error("claimed no epoch", "error", err)
 		err = e.mint.judgeError(err)

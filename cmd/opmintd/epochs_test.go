@@ -43,7 +43,7 @@ func (s *slow) Next(ctx context.Context) (uint64, error) {
 }
 
 func newTestEpochs(t *testing.T, s *slow) *epochs {
-	return &epochs{mint: &mint{claiming: t.Context()}, counter: s, log: slog.New(slog.DiscardHandler)}
+	return &epochs{mint: &mint{claiming: t.Context(), meter: newMeter()}, counter: s, log: slog.New(slog.DiscardHandler)}
 }
 
 // TestClaimGoesOn has clients that wait for a claim for a shorter time than it
@@ -144,5 +144,25 @@ func TestJudgeError(t *testing.T) {
 		if code := exitCode(judged); code != c.code {
 			t.Errorf("%v: exit %d, want %d", c.err, code, c.code)
 		}
+	}
+}
+
+// TestNoClaimAfterUnreliable has a claim of which nobody knows what it did: no other
+// is made, and all who want one are told why.
+func TestNoClaimAfterUnreliable(t *testing.T) {
+	claiming, end := context.WithCancelCause(t.Context())
+	s := &fake{err: tpm.ErrOutcomeUnknown}
+	e := &epochs{
+		mint:    &mint{claiming: claiming, meter: newMeter(), fail: end},
+		counter: s, log: slog.New(slog.DiscardHandler),
+	}
+	for range 3 {
+		if _, err := e.Next(t.Context()); !errors.Is(err, tpm.ErrOutcomeUnknown) {
+			t.Error(err)
+		}
+		s.err = nil
+	}
+	if s.value != 0 {
+		t.Errorf("%d claims after it", s.value)
 	}
 }

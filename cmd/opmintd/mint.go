@@ -42,8 +42,9 @@ type mint struct {
 	bucket        bucket
 	namesPerEpoch uint64 // 0: as many as an epoch has
 	log           *slog.Logger
-	claiming      context.Context // of claims: ends with the daemon
-	fail          func(error)     // ends the daemon, for an error that is unreliable
+	claiming      context.Context // of claims: ends with the daemon, or for the error that ends it
+	meter         *meter
+	fail          func(error) // ends the daemon, for an error that is unreliable
 
 	noted vtpmdetect.Timeline // what is in the journal of it; of whoever has the turn
 }

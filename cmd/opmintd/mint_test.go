@@ -67,7 +67,7 @@ func newTestMint(t *testing.T, class keygen.Class) *testMint {
 	m.mint = &mint{
 		turn: make(chan struct{}, 1), judgement: judgement{class: class}, journal: j, watch: w,
 		random: newRandom(slog.New(slog.DiscardHandler)), log: slog.New(slog.NewTextHandler(log, nil)),
-		claiming: context.Background(), fail: func(err error) { t.Error(err) },
+		claiming: context.Background(), meter: newMeter(), fail: func(err error) { t.Error(err) },
 	}
 	m.bucket.now = func() time.Time { return m.time }
 	m.reader = newReader(m.readCounter)
@@ -76,7 +76,8 @@ func newTestMint(t *testing.T, class keygen.Class) *testMint {
 		device, err := tpm.Open(r.addr)
 		must(t, err)
 		t.Cleanup(func() { device.Close() })
-		m.chip, err = openChip(t.Context(), tpm.CounterConfig{Device: device, StateDir: t.TempDir()}, j, m.mint.log)
+		m.chip, err = openChip(t.Context(), tpm.CounterConfig{Device: device, StateDir: t.TempDir()},
+			j, m.mint.log, m.meter)
 		must(t, err)
 	}
 	must(t, m.start(t.Context()))
