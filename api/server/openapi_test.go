@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pb33f/libopenapi"
 	validator "github.com/pb33f/libopenapi-validator"
@@ -20,6 +21,7 @@ import (
 
 	"github.com/opmint/opmint/api"
 	"github.com/opmint/opmint/keygen"
+	"github.com/opmint/opmint/vtpmdetect"
 )
 
 // openAPI is api/openapi.yaml, and which of its answers were seen.
@@ -246,5 +248,8 @@ func (s tellsAll) Identity(ctx context.Context) (*api.Identity, error) {
 	id, err := s.source.Identity(ctx)
 	id.EKFingerprint = "sha256:" + strings.Repeat("0f", 32)
 	id.Incarnation, id.Minter = strings.Repeat("1e", 32), strings.Repeat("2d", 16)
+	id.Evidence = vtpmdetect.Evidence{TPM: &vtpmdetect.TPM{Driver: "tpm_crb"}}
+	id.Verdict = vtpmdetect.Judge(id.Evidence)
+	id.Rollbacks = []api.Rollback{{Time: time.Unix(1_900_000_000, 0).UTC(), What: "tpm", Seen: 3, Expected: 4}}
 	return id, err
 }
