@@ -13,7 +13,7 @@ tool        := go tool -modfile=tools.mod
 # OpenSSL's headers, for the reference TPM; a software TPM; curl; uuidd, which the
 # daemon is measured against; what the examples are written in; a virtual machine.
 setup:
-	@packaging/need gcc libc6-dev libssl-dev swtpm curl uuid-runtime nodejs python3-cryptography
+	@packaging/need gcc libc6-dev libssl-dev swtpm curl uuid-runtime nodejs python3-cryptography qemu-user util-linux
 	@vmtest/setup.sh
 
 build:

@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/opmint/opmint/api"
+	"github.com/opmint/opmint/keygen"
 )
 
 type statusOptions struct {
@@ -115,12 +117,26 @@ func printStatus(w io.Writer, socket string, health *api.Health, id *api.Identit
 	if id.Assumed {
 		line("assumed", "by the operator's word, not by what opmintd saw of the machine")
 	}
+	if v := id.Verdict; len(v.Reasons) > 0 {
+		line("machine", "TPM %s, host %s: %s", v.TPM, v.Host, v.Reasons[0].Why)
+	}
 	line("identity", "%v: whose names these are", id.Identity)
 	line("epoch", "%d: the counter value under which names are minted", id.Epoch)
-	if id.Counter != nil {
+	switch {
+	case id.Counter != nil:
 		line("counter", "%d: what the TPM's NV counter shows now", *id.Counter)
-	} else {
+	case id.Class == keygen.ClassJ:
+		line("counter", "none: there is no TPM")
+	default:
 		line("counter", "unknown: the TPM's NV counter cannot be read now")
+	}
+	if id.FreshRandomness {
+		line("random", "fresh: a restored memory snapshot does not repeat it")
+	} else {
+		line("random", "not fresh: without the CPU's generator, a restored memory snapshot can repeat names")
+	}
+	for _, r := range id.Rollbacks {
+		line("rollback", "%s at %s: seen %d, expected %d", r.What, r.Time.Format(time.RFC3339), r.Seen, r.Expected)
 	}
 	line("ready", "%s", ready)
 	return err

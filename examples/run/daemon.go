@@ -41,7 +41,7 @@ func startDaemon(ctx context.Context, addr string) (*daemon, error) {
 	}
 	d := &daemon{folder: folder, log: filepath.Join(home, "opmintd.log"), ended: make(chan struct{})}
 	socket := filepath.Join(folder, "opmint.sock")
-	err = d.spawn("--socket", socket, "--state", filepath.Join(home, "state"), "--tpm", addr, "--assume", "physical")
+	err = d.spawn("--socket", socket, "--state", filepath.Join(home, "state"), "--tpm", addr)
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(folder))
 	}

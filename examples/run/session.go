@@ -29,8 +29,7 @@ func show(ctx context.Context, out io.Writer, addr string) error {
 	if _, err := os.Stat("/dev/tpmrm0"); err == nil {
 		fmt.Fprint(out, " This machine's own TPM, /dev/tpmrm0, is left alone.")
 	}
-	fmt.Fprint(out, "\nThe daemon was told to take it for a chip (--assume physical): these names are for\n"+
-		"trying out.\n\n")
+	fmt.Fprint(out, "\nThe daemon sees that it is no chip, so the names are of class v.\n\n")
 	fmt.Fprintf(out, "$ %s\n", setSocket)
 	for _, line := range session {
 		fmt.Fprintf(out, "$ %s\n", line)
