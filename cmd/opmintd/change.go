@@ -111,6 +111,9 @@ func (m *mint) rolledBack(ctx context.Context, l *life) error {
 	if b.minter, err = m.drawMinter(); err != nil {
 		return err
 	}
+	if b.standing.Rollback.IsZero() { // else it could not be recorded before, and was told just now
+		m.meter.RolledBack(string(journal.WhatTPM))
+	}
 	m.log.Error("the TPM was rolled back while the daemon ran: names are of class v, under a new identity")
 	return m.begin(ctx, b)
 }

@@ -14,16 +14,22 @@ func TestMetricsOfClaims(t *testing.T) {
 	p := newRig(t).start()
 	_, err := p.client.Renew(t.Context())
 	must(t, err)
-	var body strings.Builder
-	must(t, p.client.Relay(t.Context(), &body, "GET", "/metrics"))
-	lines := strings.Split(body.String(), "\n")
-	for _, want := range []string{
+	p.wantMetrics(
 		"opmint_claims_total 2", "opmint_failed_claims_total 0",
 		"opmint_nv_increments_total 3", "opmint_burned_numbers_total 0",
 		`opmint_tpm_command_duration_seconds_count{command="TPM2_NV_Increment"} 3`,
-	} {
-		if !slices.Contains(lines, want) {
-			t.Errorf("no line %q in\n%s", want, &body)
+	)
+}
+
+// wantMetrics fails the test unless GET /metrics has these lines.
+func (p *process) wantMetrics(want ...string) {
+	p.t.Helper()
+	var body strings.Builder
+	must(p.t, p.client.Relay(p.t.Context(), &body, "GET", "/metrics"))
+	lines := strings.Split(body.String(), "\n")
+	for _, line := range want {
+		if !slices.Contains(lines, line) {
+			p.t.Errorf("no line %q in\n%s", line, &body)
 		}
 	}
 }

@@ -127,6 +127,7 @@ func TestWentBack(t *testing.T) {
 		t.Errorf("%+v became %+v", before, after)
 	}
 	p.wantRollbacks("tpm")
+	p.wantMetrics(`opmint_rollbacks_total{what="tpm"} 1`, `opmint_class{class="v"} 1`)
 	if r := after.Rollbacks[0]; r.Seen != 2 || r.Expected != 3 {
 		t.Errorf("the rollback is %+v, want 2 seen and 3 expected", r)
 	}
