@@ -40,8 +40,8 @@ func (s *source) Renew(ctx context.Context) error {
 	return err
 }
 
-func (s *source) Lookup(_ context.Context, _ keygen.Identity, epoch uint64) (time.Time, bool, error) {
-	return time.Unix(1_900_000_000, 0), epoch == 1, nil
+func (s *source) Lookup(_ context.Context, name keygen.Name) (time.Time, bool, error) {
+	return time.Unix(1_900_000_000, 0), name.Epoch() == 1, nil
 }
 
 func (s *source) Identity(context.Context) (*api.Identity, error) {

@@ -33,7 +33,7 @@ func (d *daemon) Renew(context.Context) error { return api.ErrUnavailable }
 
 func (d *daemon) Identity(context.Context) (*api.Identity, error) { return nil, api.ErrUnavailable }
 
-func (d *daemon) Lookup(context.Context, keygen.Identity, uint64) (time.Time, bool, error) {
+func (d *daemon) Lookup(context.Context, keygen.Name) (time.Time, bool, error) {
 	return time.Time{}, false, nil
 }
 

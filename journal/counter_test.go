@@ -167,7 +167,7 @@ func TestClocksMeanNothing(t *testing.T) {
 					t.Errorf("class %s: epoch %d after %d", class, epoch, highest)
 				}
 				highest = epoch
-				at, here, err := clocked.journal.Lookup(t.Context(), clocked.counter.Identity(), epoch)
+				at, here, err := clocked.journal.Lookup(t.Context(), class, clocked.counter.Identity(), epoch)
 				if err != nil || !here || !at.Equal(now) {
 					t.Errorf("class %s: epoch %d was claimed at %v, %v, %v, want %v", class, epoch, at, here, err, now)
 				}

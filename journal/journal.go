@@ -62,11 +62,11 @@ func (j *Journal) Since(ctx context.Context) (time.Time, error) {
 	return h.Since, nil
 }
 
-// Lookup reports whether this journal knows an epoch as its own, and when it was
-// claimed. It knows the newest [KeptEpochs]; that a name of the epoch was handed
+// Lookup reports whether this journal knows an epoch as its own, claimed for names
+// of that class and identity, and when that was. It knows the newest [KeptEpochs]; that a name of the epoch was handed
 // out it does not say.
 func (j *Journal) Lookup(
-	ctx context.Context, id keygen.Identity, epoch uint64,
+	ctx context.Context, class keygen.Class, id keygen.Identity, epoch uint64,
 ) (claimed time.Time, here bool, err error) {
 	if id.IsZero() {
 		return time.Time{}, false, nil
@@ -76,7 +76,10 @@ func (j *Journal) Lookup(
 	if err != nil {
 		return time.Time{}, false, fmt.Errorf("look up epoch %d of %s: %w", epoch, id, err)
 	}
-	return r.Claimed, here, nil
+	if !here || r.Class != class {
+		return time.Time{}, false, nil
+	}
+	return r.Claimed, true, nil
 }
 
 // addEpoch adds r to the epochs and forgets the one whose slot it takes.

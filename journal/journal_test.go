@@ -25,18 +25,20 @@ func TestEpochsAreKeptInBounds(t *testing.T) {
 		}
 	}
 	for _, test := range []struct {
+		class keygen.Class
 		id    keygen.Identity
 		epoch uint64
 		here  bool
 	}{
-		{d.counter.Identity(), more, false},
-		{d.counter.Identity(), more + 1, true},
-		{d.counter.Identity(), more + journal.KeptEpochs, true},
-		{d.counter.Identity(), more + journal.KeptEpochs + 1, false},
-		{keygen.NewIdentity(testEK, [32]byte{}, [16]byte{}), more + 1, false},
-		{keygen.Identity{}, more + 1, false},
+		{keygen.ClassH, d.counter.Identity(), more + 1, false},
+		{d.class, d.counter.Identity(), more, false},
+		{d.class, d.counter.Identity(), more + 1, true},
+		{d.class, d.counter.Identity(), more + journal.KeptEpochs, true},
+		{d.class, d.counter.Identity(), more + journal.KeptEpochs + 1, false},
+		{d.class, keygen.NewIdentity(testEK, [32]byte{}, [16]byte{}), more + 1, false},
+		{d.class, keygen.Identity{}, more + 1, false},
 	} {
-		claimed, here, err := d.journal.Lookup(t.Context(), test.id, test.epoch)
+		claimed, here, err := d.journal.Lookup(t.Context(), test.class, test.id, test.epoch)
 		if err != nil || here != test.here || here && !claimed.Equal(testTime) {
 			t.Errorf("Lookup(%v, %d) = %v, %v, %v, want %v", test.id, test.epoch, claimed, here, err, test.here)
 		}
@@ -194,7 +196,7 @@ func useAll(t *testing.T, s store.Store, class keygen.Class, tpm *fakeTPM, id ke
 		return err
 	}
 	for epoch := range uint64(journal.KeptEpochs + 10) {
-		if _, _, err := d.journal.Lookup(t.Context(), id, epoch); err != nil {
+		if _, _, err := d.journal.Lookup(t.Context(), d.class, id, epoch); err != nil {
 			return err
 		}
 	}

@@ -155,7 +155,7 @@ func (m *model) claim(t *rapid.T) {
 		t.Fatalf("class %s: epoch %d after %d, the counter shows %d", d.class, epoch, f.highest, tpm.value)
 	}
 	f.highest = max(f.highest, epoch)
-	if _, here, err := d.journal.Lookup(t.Context(), p.identity, epoch); err != nil || !here {
+	if _, here, err := d.journal.Lookup(t.Context(), d.class, p.identity, epoch); err != nil || !here {
 		t.Fatalf("epoch %v: known %v, %v", p, here, err)
 	}
 }

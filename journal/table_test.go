@@ -42,7 +42,7 @@ func (m *machine) run(t *testing.T, class keygen.Class, names map[string]bool) *
 			t.Errorf("%s was minted twice", name)
 		}
 		names[name.String()] = true
-		if _, here, err := d.journal.Lookup(t.Context(), name.Identity(), name.Epoch()); err != nil || !here {
+		if _, here, err := d.journal.Lookup(t.Context(), name.Class(), name.Identity(), name.Epoch()); err != nil || !here {
 			t.Errorf("epoch of %s: known %v, %v", name, here, err)
 		}
 	}

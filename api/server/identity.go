@@ -22,7 +22,7 @@ func (s *Server) name(r *request) (action, error) {
 		if name.Minted() {
 			ctx, cancel := a.within()
 			defer cancel()
-			at, here, err := s.Source.Lookup(ctx, info.Identity, *info.Epoch)
+			at, here, err := s.Source.Lookup(ctx, name)
 			if err != nil {
 				return unavailable(fmt.Errorf("look up the name: %w", err))
 			}

@@ -125,9 +125,9 @@ type Source interface {
 	// looks, and uses up nothing.
 	CanClaim(ctx context.Context) error
 
-	// Lookup reports whether the daemon knows that it claimed an epoch for an
-	// identity, and when that was.
-	Lookup(ctx context.Context, id keygen.Identity, epoch uint64) (claimed time.Time, here bool, err error)
+	// Lookup reports whether the daemon knows that it claimed the epoch of a minted
+	// name, for its class and identity, and when that was.
+	Lookup(ctx context.Context, name keygen.Name) (claimed time.Time, here bool, err error)
 }
 
 // Config is what a [Server] needs.

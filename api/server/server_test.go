@@ -88,11 +88,11 @@ func (s *source) CanClaim(ctx context.Context) error {
 	return cmp.Or(ctx.Err(), s.fail)
 }
 
-func (s *source) Lookup(ctx context.Context, id keygen.Identity, epoch uint64) (time.Time, bool, error) {
+func (s *source) Lookup(ctx context.Context, name keygen.Name) (time.Time, bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	at, ok := s.claimed[epoch]
-	return at, ok && id == testIdentity, cmp.Or(ctx.Err(), s.unread)
+	at, ok := s.claimed[name.Epoch()]
+	return at, ok && name.Identity() == testIdentity, cmp.Or(ctx.Err(), s.unread)
 }
 
 func (s *source) breakWith(err error) {

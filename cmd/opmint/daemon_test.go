@@ -96,7 +96,7 @@ func (d *testDaemon) CanClaim(context.Context) error {
 
 func (d *testDaemon) Renew(context.Context) error { return errors.ErrUnsupported }
 
-func (d *testDaemon) Lookup(context.Context, keygen.Identity, uint64) (time.Time, bool, error) {
+func (d *testDaemon) Lookup(context.Context, keygen.Name) (time.Time, bool, error) {
 	return time.Time{}, false, nil
 }
 

@@ -50,8 +50,8 @@ func (m *mint) CanClaim(ctx context.Context) error {
 }
 
 // Lookup reports whether the journal knows an epoch, and when it was claimed.
-func (m *mint) Lookup(ctx context.Context, id keygen.Identity, epoch uint64) (time.Time, bool, error) {
-	return m.journal.Lookup(ctx, id, epoch)
+func (m *mint) Lookup(ctx context.Context, name keygen.Name) (time.Time, bool, error) {
+	return m.journal.Lookup(ctx, name.Class(), name.Identity(), name.Epoch())
 }
 
 // readCounter reads the TPM's counter, 0 in class j. One that went back begins
