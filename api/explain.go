@@ -34,7 +34,8 @@ func (c *Client) explain(err error) error {
 
 // isCutOff reports whether err is what one sees of a daemon that is no more.
 func isCutOff(err error) bool {
-	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+	// net/http has no sentinel for a connection that was closed before its first use.
+	return err.Error() == "http: server closed idle connection" || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
 		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 

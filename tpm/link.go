@@ -160,6 +160,11 @@ func (l *link) exchange(cmd []byte) ([]byte, error) {
 	}()
 	select {
 	case r := <-done:
+		if errors.Is(r.err, os.ErrDeadlineExceeded) {
+			// The wire's deadline is that of ctx, which knows whose it is.
+			<-ctx.Done()
+			r.err = context.Cause(ctx)
+		}
 		if r.err == nil {
 			r.err = checkAnswer(cmd, r.rsp)
 		}
@@ -179,8 +184,7 @@ func (l *link) exchange(cmd []byte) ([]byte, error) {
 // connection given to somebody else.
 func (l *link) broken(sent bool, err error) error {
 	l.lost = err
-	timeout := errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded)
-	if l.waits && timeout && l.ctx.Err() == nil {
+	if l.waits && errors.Is(err, context.DeadlineExceeded) && l.ctx.Err() == nil {
 		return fmt.Errorf("%w: another program holds the connection to it: %w", ErrBusy, err)
 	}
 	return l.failed(sent, err)

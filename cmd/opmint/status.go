@@ -121,7 +121,7 @@ func printStatus(w io.Writer, socket string, health *api.Health, id *api.Identit
 		line("machine", "TPM %s, host %s: %s", v.TPM, v.Host, v.Reasons[0].Why)
 	}
 	line("identity", "%v: whose names these are", id.Identity)
-	line("epoch", "%d: the counter value under which names are minted", id.Epoch)
+	line("epoch", "%d: the number of this start or renewal, under which names are minted", id.Epoch)
 	switch {
 	case id.Counter != nil:
 		line("counter", "%d: what the TPM's NV counter shows now", *id.Counter)

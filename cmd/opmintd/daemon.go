@@ -112,7 +112,7 @@ func (d *daemon) open(ctx context.Context, cfg tpm.CounterConfig) (*mint, error)
 func (d *daemon) tell(m *mint, cfg tpm.CounterConfig) {
 	l := m.current.Load()
 	started := d.log.With("version", thisVersion(), "socket", d.listener.Addr().String(), "state", d.state.dir,
-		"class", l.class, "assumed", m.assumed, "identity", l.counter.Identity())
+		"class", l.class, "assumed", m.assumedFor(l), "identity", l.counter.Identity())
 	if cfg.Device != nil {
 		started = started.With("tpm", cfg.Device.String(), "nv_index", d.nvIndex.String())
 	}

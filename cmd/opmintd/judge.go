@@ -32,8 +32,8 @@ func (o *options) conclude(r vtpmdetect.Report, d *tpm.Device) judgement {
 	if d == nil {
 		return judgement{class: keygen.ClassJ, report: r}
 	}
-	if !strings.HasPrefix(d.String(), "/") {
-		doubtSocket(&r.Verdict)
+	if r.Evidence.TPM == nil || r.Evidence.TPM.Device == "" {
+		doubt(&r.Verdict)
 	}
 	j := judgement{class: keygen.ClassV, assumed: o.assume.value != "", report: r}
 	physical := r.Verdict.Class == vtpmdetect.ClassH
@@ -46,17 +46,17 @@ func (o *options) conclude(r vtpmdetect.Report, d *tpm.Device) judgement {
 	return j
 }
 
-// doubtSocket takes back that a TPM is physical: the evidence is of this machine,
-// and behind a socket may be software that says what it likes, or a chip of
-// another machine.
-func doubtSocket(v *vtpmdetect.Verdict) {
+// doubt takes back that a TPM is physical which the kernel does not show as a device
+// of this machine: behind a socket, or a device file of another kind, may be software
+// that says what it likes, or a chip of another machine.
+func doubt(v *vtpmdetect.Verdict) {
 	if v.TPM != vtpmdetect.TPMPhysical {
 		return
 	}
 	v.TPM, v.Class = vtpmdetect.TPMUnknown, vtpmdetect.ClassV
 	v.Reasons = append([]vtpmdetect.Reason{{
 		Signal: "tpm.device", Says: string(vtpmdetect.TPMUnknown),
-		Why: "the TPM is reached through a socket and is no device of this machine, so what is behind it cannot be told",
+		Why: "the kernel does not show the TPM as a device of this machine, so what is behind its address cannot be told",
 	}}, v.Reasons...)
 }
 

@@ -23,8 +23,9 @@ func chipOnMetal() vtpmdetect.Evidence {
 }
 
 func TestConclude(t *testing.T) {
-	chip, soft := chipOnMetal(), chipOnMetal()
+	chip, soft, faceless := chipOnMetal(), chipOnMetal(), chipOnMetal()
 	soft.TPM.Manufacturer = 0x49424d00
+	faceless.TPM.Driver, faceless.TPM.Device = "", "" // as the kernel shows a socket, or a file that is no TPM's
 	for _, c := range []struct {
 		evidence vtpmdetect.Evidence
 		addr     string // "" is none
@@ -34,11 +35,12 @@ func TestConclude(t *testing.T) {
 	}{
 		{chip, "/dev/null", "", keygen.ClassH, vtpmdetect.TPMPhysical},
 		{chip, "/dev/null", "virtual", keygen.ClassV, vtpmdetect.TPMPhysical},
+		{faceless, "/dev/null", "", keygen.ClassV, vtpmdetect.TPMUnknown},
 		{soft, "/dev/null", "", keygen.ClassV, vtpmdetect.TPMVirtual},
 		{soft, "/dev/null", "physical", keygen.ClassH, vtpmdetect.TPMVirtual},
-		{chip, "unix:/sock", "", keygen.ClassV, vtpmdetect.TPMUnknown},
-		{chip, "tcp:localhost:1", "", keygen.ClassV, vtpmdetect.TPMUnknown},
-		{chip, "tcp:localhost:1", "physical", keygen.ClassH, vtpmdetect.TPMUnknown},
+		{faceless, "unix:/sock", "", keygen.ClassV, vtpmdetect.TPMUnknown},
+		{faceless, "tcp:localhost:1", "", keygen.ClassV, vtpmdetect.TPMUnknown},
+		{faceless, "tcp:localhost:1", "physical", keygen.ClassH, vtpmdetect.TPMUnknown},
 		{soft, "unix:/sock", "", keygen.ClassV, vtpmdetect.TPMVirtual},
 		// The operator wants none: that there is one does not matter.
 		{chip, "", "", keygen.ClassJ, vtpmdetect.TPMPhysical},

@@ -21,7 +21,7 @@ func (m *mint) Identity(ctx context.Context) (*api.Identity, error) {
 	if told.Identity, told.Epoch, err = l.Epoch(); err != nil {
 		return nil, err
 	}
-	told.Assumed = m.assumed && l.class == m.class
+	told.Assumed = m.assumedFor(l)
 	if unread == nil && l.standing != nil {
 		told.Counter = &value
 	}
@@ -37,6 +37,10 @@ func (m *mint) Identity(ctx context.Context) (*api.Identity, error) {
 	}
 	return &told, nil
 }
+
+// assumedFor reports whether the class of l is the operator's word: not that of a
+// TPM that went back.
+func (m *mint) assumedFor(l *life) bool { return m.assumed && l.class == m.class }
 
 // CanClaim says why an epoch could not be claimed now.
 func (m *mint) CanClaim(ctx context.Context) error {
