@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 func TestRun(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "README.md")
 	page := "before\n<!-- bench:names -->\nold\n<!-- /bench:names -->\nbetween\n" +
-		"<!-- bench:daemon -->\n<!-- /bench:daemon -->\nafter\n"
+		"<!-- bench:daemon -->\n<!-- /bench:daemon -->\n<!-- bench:crowd -->\n<!-- /bench:crowd -->\nafter\n"
 	if err := os.WriteFile(file, []byte(page), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -37,9 +37,11 @@ func TestRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	names, daemon, _ := strings.Cut(out.String(), "\n\n| what | a second")
+	names, rest, _ := strings.Cut(out.String(), "\n\n| what | a second")
+	daemon, crowd, _ := strings.Cut(rest, "\n\n| crowd of")
 	want := "before\n<!-- bench:names -->\n\n" + names + "\n\n<!-- /bench:names -->\nbetween\n" +
-		"<!-- bench:daemon -->\n\n| what | a second" + daemon + "<!-- /bench:daemon -->\nafter\n"
+		"<!-- bench:daemon -->\n\n| what | a second" + daemon + "\n\n<!-- /bench:daemon -->\n" +
+		"<!-- bench:crowd -->\n\n| crowd of" + crowd + "<!-- /bench:crowd -->\nafter\n"
 	if string(got) != want {
 		t.Errorf("the file is\n%s\nwant\n%s", got, want)
 	}
@@ -47,7 +49,7 @@ func TestRun(t *testing.T) {
 		"Lease.Name", "Minter.Lease", "Name.String", "Parse",
 		"mint, kept connection, 1 client", "mint, kept connection, 4 clients", "mint, kept connection, 16 clients",
 		"mint, new connection, 1 client", "mint, new connection, 4 clients", "mint, new connection, 16 clients",
-		"names of one text answer", "`opmint mint`"} {
+		"names of one text answer", "`opmint mint`", "the client's own user", "another user"} {
 		if !strings.Contains(out.String(), "\n| "+row) {
 			t.Errorf("no row of %s", row)
 		}

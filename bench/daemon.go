@@ -17,12 +17,11 @@ const emptyProgram = "package main\n\nfunc main() {}\n"
 
 // daemonTable compares the daemon with a server that does nothing, and with
 // another that hands out unique keys. The returned function stops them all.
-func daemonTable(ctx context.Context) (t *table, stop func(), err error) {
+func daemonTable(ctx context.Context) (t *table, s *servers, stop func(), err error) {
 	dir, err := os.MkdirTemp("", "bench")
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	var s *servers
 	stop = func() {
 		if s != nil {
 			s.stop()
@@ -34,7 +33,7 @@ func daemonTable(ctx context.Context) (t *table, stop func(), err error) {
 	}
 	if err != nil {
 		stop()
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	t = &table{id: "daemon", note: daemonNote}
 	for _, want := range daemonTargets {
@@ -43,7 +42,7 @@ func daemonTable(ctx context.Context) (t *table, stop func(), err error) {
 	t.compareStream(s)
 	t.compareMinter(s)
 	t.comparePrograms(s, dir)
-	return t, stop, nil
+	return t, s, stop, nil
 }
 
 // buildPrograms builds what is compared, all with the same flags, into dir.

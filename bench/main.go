@@ -63,12 +63,19 @@ func run(ctx context.Context, o options, stdout io.Writer) error {
 	if err := present(ctx, names, o, stdout); err != nil {
 		return err
 	}
-	daemon, stop, err := daemonTable(ctx)
+	daemon, servers, stop, err := daemonTable(ctx)
 	if err != nil {
 		return fmt.Errorf("prepare the table of the daemon: %w", err)
 	}
 	defer stop()
-	return present(ctx, daemon, o, stdout)
+	if err := present(ctx, daemon, o, stdout); err != nil {
+		return err
+	}
+	crowd, err := crowdTable(servers, max(1, o.rounds/2))
+	if err != nil {
+		return fmt.Errorf("measure the daemon among a crowd: %w", err)
+	}
+	return publish(stdout, o.file, "crowd", crowd)
 }
 
 // present measures a table, prints it, and puts it into the file.
@@ -76,12 +83,16 @@ func present(ctx context.Context, t *table, o options, stdout io.Writer) error {
 	if err := t.measure(ctx, max(1, o.rounds), o.length); err != nil {
 		return fmt.Errorf("measure the table of %s: %w", t.id, err)
 	}
-	text := t.markdown()
-	if _, err := fmt.Fprintln(stdout, text); err != nil || o.file == "" {
+	return publish(stdout, o.file, t.id, t.markdown())
+}
+
+// publish prints a table, and puts it into the file, if there is one.
+func publish(stdout io.Writer, file, id, text string) error {
+	if _, err := fmt.Fprintln(stdout, text); err != nil || file == "" {
 		return err
 	}
-	if err := writeTable(o.file, t.id, text); err != nil {
-		return fmt.Errorf("write the table of %s: %w", t.id, err)
+	if err := writeTable(file, id, text); err != nil {
+		return fmt.Errorf("write the table of %s: %w", id, err)
 	}
 	return nil
 }
