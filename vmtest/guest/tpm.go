@@ -75,12 +75,30 @@ func define(struct{}) (uint64, error) {
 func claim(arguments struct{ Processes, Count int }) ([][]uint64, error) {
 	processes := make([]*exec.Cmd, arguments.Processes)
 	outputs := make([]bytes.Buffer, arguments.Processes)
+	start, starter, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	isReady, ready, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
 	for i := range processes {
-		processes[i] = exec.Command("/proc/self/exe", claimer, strconv.Itoa(arguments.Count))
-		processes[i].Stdout, processes[i].Stderr = &outputs[i], os.Stderr
-		if err := processes[i].Start(); err != nil {
+		p := exec.Command("/proc/self/exe", claimer, strconv.Itoa(arguments.Count))
+		p.Stdin, p.Stdout, p.Stderr, p.ExtraFiles = start, &outputs[i], os.Stderr, []*os.File{ready}
+		if err := p.Start(); err != nil {
 			return nil, err
 		}
+		processes[i] = p
+	}
+	// They begin together, when all are ready.
+	ready.Close()
+	_, err = io.ReadFull(isReady, make([]byte, len(processes)))
+	starter.Close()
+	start.Close()
+	isReady.Close()
+	if err != nil {
+		return nil, fmt.Errorf("claiming process: %w, see the console", err)
 	}
 	owned := make([][]uint64, arguments.Processes)
 	for i, p := range processes {
@@ -97,6 +115,16 @@ func claim(arguments struct{ Processes, Count int }) ([][]uint64, error) {
 // claimer as its first argument makes this program a process that claims.
 const claimer = "claim"
 
+// waitForStart says that this process is ready, and returns when all are.
+func waitForStart() error {
+	ready := os.NewFile(3, "ready")
+	if _, err := ready.Write([]byte{0}); err != nil {
+		return err
+	}
+	_, err := io.Copy(io.Discard, os.Stdin)
+	return err
+}
+
 // runClaimer claims as many values as count says and writes them to out.
 func runClaimer(count string, out io.Writer) error {
 	n, err := strconv.Atoi(count)
@@ -105,6 +133,9 @@ func runClaimer(count string, out io.Writer) error {
 	}
 	counter, err := openCounter()
 	if err != nil {
+		return err
+	}
+	if err := waitForStart(); err != nil {
 		return err
 	}
 	owned := make([]uint64, 0, n)
