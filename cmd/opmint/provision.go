@@ -46,7 +46,7 @@ in one object to standard output. Exit codes: 3 refused (an index that is not
 opmint's, a lost secret, a wrong authorization), 75 the TPM is busy or did not say
 what it has done: run it again.`,
 		Example: `  opmint provision
-  opmint provision --new-index --owner-auth-file /root/tpm-owner
+  opmint provision --new-index --owner-auth-file /etc/opmint/owner-auth
   opmint provision --tpm unix:/run/swtpm/sock --state /srv/opmint --json`,
 		Args:                  cobra.NoArgs,
 		ValidArgsFunction:     cobra.NoFileCompletions,
