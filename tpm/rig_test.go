@@ -133,7 +133,10 @@ func must[R any, PR *R](r *rig, cmd tpm2.Command[R, PR]) PR {
 // checkEmpty fails the test if an object or a session is left in the TPM.
 func (r *rig) checkEmpty() {
 	r.meddle(nil)
-	if r.dropped {
+	r.mu.Lock()
+	dropped := r.dropped // by a command that was given up, maybe only now
+	r.mu.Unlock()
+	if dropped {
 		// On a socket the next connection cleans up.
 		if _, err := r.dev.Properties(context.Background()); err != nil {
 			r.t.Errorf("after the test: %v", err)

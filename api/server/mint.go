@@ -46,12 +46,15 @@ func (s *Server) mint(r *request) (action, error) {
 	return func(a *answer) error { return s.writeNames(a, count, l) }, nil
 }
 
-// writeNames mints names and sends them as they are made.
+// writeNames mints names and sends them as they are made. Each buffer of an answer
+// has a lease of its own: what a memory snapshot holds of an answer under way, and
+// would mint again wherever it is restored, is one buffer and no more.
 func (s *Server) writeNames(a *answer, count uint64, l *layout) error {
 	if err := a.account.takeNames(count); err != nil {
 		return err
 	}
-	current, err := s.lease(a, count)
+	fits := uint64((bufferSize - len(l.head)) / l.nameSize())
+	current, err := s.lease(a, min(count, fits))
 	if err != nil {
 		return err
 	}
@@ -64,12 +67,12 @@ func (s *Server) writeNames(a *answer, count uint64, l *layout) error {
 
 	b := append(memory[:0], l.head...)
 	for left := count; left > 0; {
-		if current.used == current.Count() || current.expired(time.Now()) {
-			if current, err = s.lease(a, left); err != nil {
+		fits = uint64((cap(b) - len(b)) / l.nameSize())
+		if current.used == current.Count() {
+			if current, err = s.lease(a, min(left, fits)); err != nil {
 				return err
 			}
 		}
-		fits := uint64((cap(b) - len(b)) / l.nameSize())
 		n := min(fits, left, current.Count()-current.used)
 		if b, err = l.appendNames(b, current.Lease, current.used, current.used+n, left == count); err != nil {
 			return err
@@ -106,14 +109,13 @@ func (s *Server) lease(a *answer, count uint64) (*lease, error) {
 	if err != nil {
 		return nil, unavailable(fmt.Errorf("mint: %w", err))
 	}
-	return &lease{Lease: l, taken: time.Now()}, nil
+	return &lease{Lease: l}, nil
 }
 
 // lease is a lease in use.
 type lease struct {
 	*keygen.Lease
-	used  uint64
-	taken time.Time
+	used uint64
 }
 
 // life returns for how long names may be minted from l.
@@ -122,12 +124,4 @@ func (l *lease) life() time.Duration {
 		return time.Minute
 	}
 	return time.Second
-}
-
-// expired reports whether the time of l is over, by the monotonic clock or by the
-// wall clock. A machine that slept, or a memory snapshot that was restored, shows
-// in the latter only.
-func (l *lease) expired(now time.Time) bool {
-	life := l.life()
-	return now.Sub(l.taken) >= life || now.Round(0).Sub(l.taken.Round(0)) >= life
 }

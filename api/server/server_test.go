@@ -28,6 +28,7 @@ var testIdentity = keygen.NewIdentity([32]byte{1}, [32]byte{2}, [16]byte{3})
 type source struct {
 	config keygen.MinterConfig
 	minter atomic.Pointer[keygen.Minter]
+	leases atomic.Int64 // that were asked for
 
 	mu      sync.Mutex
 	fail    error // why nothing can be claimed
@@ -51,6 +52,7 @@ func (s *source) Next(ctx context.Context) (uint64, error) {
 func (s *source) Class() keygen.Class { return s.config.Class }
 
 func (s *source) Lease(ctx context.Context, count uint64) (*keygen.Lease, error) {
+	s.leases.Add(1)
 	return s.minter.Load().Lease(ctx, count)
 }
 
