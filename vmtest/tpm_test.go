@@ -76,10 +76,17 @@ func testTwoProcesses(t *testing.T, vm *VM) {
 			t.Errorf("a process owns %v, want each above the one before", values)
 		}
 	}
-	if slices.Max(owned[0]) < slices.Min(owned[1]) || slices.Max(owned[1]) < slices.Min(owned[0]) {
-		t.Errorf("one process began when the other had ended: %v", owned)
+	// They begin together, but the one may get no value as long as the other claims:
+	// then what it incremented is missing among the other's.
+	if consecutive(owned[0]) && consecutive(owned[1]) {
+		t.Errorf("neither process got in the other's way: %v", owned)
 	}
 	wantDistinct(t, owned)
+}
+
+// consecutive reports whether no value is missing among sorted ones.
+func consecutive(values []uint64) bool {
+	return values[len(values)-1]-values[0] == uint64(len(values)-1)
 }
 
 func wantDistinct(t *testing.T, owned [][]uint64) {
