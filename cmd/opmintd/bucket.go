@@ -8,17 +8,23 @@ import (
 	"github.com/opmint/opmint/api"
 )
 
-// What the bucket holds, in claims, and how long it takes to fill by one.
+// What a bucket holds, in claims, and how long it takes to fill by one: where each
+// claim wears a TPM, and elsewhere for renewals, each of which is a line of the log
+// and an identity that receivers remember.
 const (
-	bucketSize     = 4
-	bucketInterval = 15 * time.Minute
+	bucketSize      = 4
+	bucketInterval  = 15 * time.Minute
+	renewalSize     = 16
+	renewalInterval = time.Second
 )
 
 // A bucket bounds how often epochs are claimed: a TPM survives some 500,000
 // writes, and no client shall be able to wear it out. The claim of the daemon's
 // start is not drawn from it.
 type bucket struct {
-	now func() time.Time
+	now      func() time.Time
+	size     time.Duration // in claims
+	interval time.Duration
 
 	mu   sync.Mutex
 	full time.Time // when it is full again
@@ -33,12 +39,12 @@ func (b *bucket) draw(n time.Duration) error {
 	if b.full.Before(now) {
 		b.full = now
 	}
-	if wait := b.full.Sub(now) - (bucketSize-1)*bucketInterval; wait > 0 {
+	if wait := b.full.Sub(now) - (b.size-1)*b.interval; wait > 0 {
 		p := api.NewProblem(api.ErrOverloaded)
 		p.RetryAfter = wait
-		return fmt.Errorf("%w: each epoch is a write, which wears the TPM, and lately %d were claimed; the next can be in %v",
-			p, bucketSize, wait.Round(time.Second))
+		return fmt.Errorf("%w: lately %d epochs were claimed, each of which is a write; the next can be in %v",
+			p, b.size, wait.Round(time.Second))
 	}
-	b.full = b.full.Add(n * bucketInterval)
+	b.full = b.full.Add(n * b.interval)
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 
 func TestBucket(t *testing.T) {
 	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
-	b := &bucket{now: func() time.Time { return now }}
+	b := &bucket{now: func() time.Time { return now }, size: bucketSize, interval: bucketInterval}
 	draws := func(times int) {
 		t.Helper()
 		for range times {
@@ -48,7 +48,7 @@ func TestBucket(t *testing.T) {
 func TestBucketBound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
-		b := &bucket{now: func() time.Time { return now }}
+		b := &bucket{now: func() time.Time { return now }, size: bucketSize, interval: bucketInterval}
 		var claims []time.Time
 		for _, pause := range rapid.SliceOf(rapid.IntRange(0, 40)).Draw(t, "pauses in minutes") {
 			now = now.Add(time.Duration(pause) * time.Minute)

@@ -83,10 +83,12 @@ func (m *mint) renew(ctx context.Context) (*life, error) {
 	if b.minter, err = m.drawMinter(); err != nil {
 		return l, err
 	}
+	draws := &m.renewals
 	if m.bounded(b) {
-		if err := m.bucket.draw(1); err != nil {
-			return l, err
-		}
+		draws = &m.bucket
+	}
+	if err := draws.draw(1); err != nil {
+		return l, err
 	}
 	b.reason = "renew"
 	return l, m.begin(ctx, b)

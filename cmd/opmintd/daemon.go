@@ -96,7 +96,8 @@ func (d *daemon) open(ctx context.Context, cfg tpm.CounterConfig) (*mint, error)
 		random: newRandom(d.log), namesPerEpoch: uint64(d.namesPerEpoch), log: d.log, meter: meter,
 	}
 	m.judgement.tell(d.log)
-	m.bucket.now = time.Now
+	m.bucket = bucket{now: time.Now, size: bucketSize, interval: bucketInterval}
+	m.renewals = bucket{now: time.Now, size: renewalSize, interval: renewalInterval}
 	m.reader = newReader(m.readCounter)
 	var err error
 	if cfg.Device != nil {

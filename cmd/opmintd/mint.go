@@ -39,7 +39,8 @@ type mint struct {
 	watch         watch
 	random        *random
 	reader        *reader
-	bucket        bucket
+	bucket        bucket // of claims, where they wear the TPM
+	renewals      bucket // elsewhere, of renewals
 	namesPerEpoch uint64 // 0: as many as an epoch has
 	log           *slog.Logger
 	claiming      context.Context // of claims: ends with the daemon, or for the error that ends it

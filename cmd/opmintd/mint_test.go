@@ -69,7 +69,9 @@ func newTestMint(t *testing.T, class keygen.Class) *testMint {
 		random: newRandom(slog.New(slog.DiscardHandler)), log: slog.New(slog.NewTextHandler(log, nil)),
 		claiming: context.Background(), meter: newMeter(), fail: func(err error) { t.Error(err) },
 	}
-	m.bucket.now = func() time.Time { return m.time }
+	now := func() time.Time { return m.time }
+	m.bucket = bucket{now: now, size: bucketSize, interval: bucketInterval}
+	m.renewals = bucket{now: now, size: renewalSize, interval: renewalInterval}
 	m.reader = newReader(m.readCounter)
 	if class != keygen.ClassJ {
 		r := newRig(t)
@@ -247,4 +249,21 @@ func TestStuckGeneratorIsLoggedOnce(t *testing.T) {
 	if strings.Count(log.String(), "level=WARN") != 1 {
 		t.Errorf("the log has\n%s", log.String())
 	}
+}
+
+// TestRenewedOften: where renewals are for all and wear nothing, nobody makes more
+// of them than the log and the receivers can take.
+func TestRenewedOften(t *testing.T) {
+	m := newTestMint(t, keygen.ClassJ)
+	must(t, m.start(t.Context()))
+	for range renewalSize {
+		must(t, m.Renew(t.Context()))
+	}
+	err := m.Renew(t.Context())
+	problem, ok := errors.AsType[*api.Problem](err)
+	if !ok || !errors.Is(err, api.ErrOverloaded) || problem.RetryAfter != renewalInterval {
+		t.Errorf("one more: %v", err)
+	}
+	m.time = m.time.Add(renewalInterval)
+	must(t, m.Renew(t.Context()))
 }
