@@ -158,6 +158,9 @@ func (s *Server) refuse(a *answer, r *request, err error) {
 	body, _ := json.Marshal(p) // strings and a number always have a JSON
 	body = append(body, '\n')
 	h.Set("Content-Length", strconv.Itoa(len(body)))
+	// The request may have used up all the time there was, as one that stalls does.
+	// Fails where the answer goes to no connection.
+	_ = http.NewResponseController(a.ResponseWriter).SetWriteDeadline(time.Now().Add(writeTime))
 	a.WriteHeader(p.Status)
 	if _, err := a.Write(body); err != nil {
 		s.Log.Debug("problem not delivered", slog.Any("error", err))

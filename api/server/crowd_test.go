@@ -106,3 +106,15 @@ func TestCrowd(t *testing.T) {
 		}
 	})
 }
+
+// TestStalledBodyIsAnswered: who waits long enough is told what was wrong.
+func TestStalledBodyIsAnswered(t *testing.T) {
+	inBubble(t, keygen.ClassH, func(*Server) {}, func(t *testing.T, p *pipes) {
+		c := p.dial(1000)
+		defer closeAll([]net.Conn{c})
+		answer := p.request(c, "POST /v1/leases HTTP/1.1\r\nHost: o\r\nContent-Length: 11\r\n\r\n{")
+		if answer.StatusCode != 400 || answer.Header.Get("Content-Type") != "application/problem+json" {
+			t.Errorf("%s, %v", answer.Status, answer.Header)
+		}
+	})
+}
