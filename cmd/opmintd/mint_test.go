@@ -201,6 +201,7 @@ func TestBlind(t *testing.T) {
 // TestChangesWhileMinting: whatever happens to a daemon, no number goes out twice.
 func TestChangesWhileMinting(t *testing.T) {
 	m := newTestMint(t, keygen.ClassJ)
+	m.renewals.size = 60
 	minted := newRecord(t)
 	var wait sync.WaitGroup
 	for range 4 {
