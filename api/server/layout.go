@@ -59,12 +59,12 @@ func (l *layout) size(count uint64, tail []byte) int {
 	return len(l.head) + int(count)*l.nameSize() - len(l.between) + len(tail)
 }
 
-// appendNames appends names from to to-1 of a lease; each but the first of the
-// answer follows another.
-func (l *layout) appendNames(b []byte, lease *keygen.Lease, from, to uint64, first bool) ([]byte, error) {
+// appendNames appends the names of a lease; each but the first of the answer
+// follows another.
+func (l *layout) appendNames(b []byte, lease *keygen.Lease, first bool) ([]byte, error) {
 	var native [keygen.Length]byte
 	var err error
-	for i := from; i < to; i++ {
+	for i := range lease.Count() {
 		if !first {
 			b = append(b, l.between...)
 		}

@@ -29,6 +29,6 @@ func (s *Server) lend(r *request) (action, error) {
 		}
 		s.Metrics.leases.Inc()
 		s.Metrics.leased.Add(float64(l.Count()))
-		return a.json(http.StatusCreated, api.NewLease(l.Terms(), l.life()))
+		return a.json(http.StatusCreated, api.NewLease(l.Terms(), life(l.Terms().Class)))
 	}, nil
 }

@@ -54,40 +54,38 @@ func (s *Server) writeNames(a *answer, count uint64, l *layout) error {
 		return err
 	}
 	fits := uint64((bufferSize - len(l.head)) / l.nameSize())
-	current, err := s.lease(a, min(count, fits))
+	lease, err := s.lease(a, min(count, fits))
 	if err != nil {
 		return err
 	}
 	memory := buffers.Get().(*[bufferSize]byte)
 	defer buffers.Put(memory)
-	tail := l.appendTail(make([]byte, 0, 80), current.Terms())
+	tail := l.appendTail(make([]byte, 0, 80), lease.Terms())
 	h := a.Header()
 	h["Content-Type"] = l.contentType
 	h["Content-Length"] = []string{strconv.Itoa(l.size(count, tail))}
 
 	b := append(memory[:0], l.head...)
-	for left := count; left > 0; {
-		fits = uint64((cap(b) - len(b)) / l.nameSize())
-		if current.used == current.Count() {
-			if current, err = s.lease(a, min(left, fits)); err != nil {
-				return err
-			}
-		}
-		n := min(fits, left, current.Count()-current.used)
-		if b, err = l.appendNames(b, current.Lease, current.used, current.used+n, left == count); err != nil {
+	for left := count; ; {
+		if b, err = l.appendNames(b, lease, left == count); err != nil {
 			return err
 		}
-		current.used += n
-		left -= n
-		s.Metrics.minted.Add(float64(n))
-		if n == fits {
+		left -= lease.Count()
+		fits -= lease.Count()
+		s.Metrics.minted.Add(float64(lease.Count()))
+		if fits == 0 {
 			if err := a.send(b); err != nil {
 				return err
 			}
-			b = memory[:0]
+			b, fits = memory[:0], uint64(bufferSize/l.nameSize())
+		}
+		if left == 0 {
+			return a.send(append(b, tail...))
+		}
+		if lease, err = s.lease(a, min(left, fits)); err != nil {
+			return err
 		}
 	}
-	return a.send(append(b, tail...))
 }
 
 // send sends the next part of an answer that began with status 201.
@@ -102,25 +100,19 @@ func (a *answer) send(b []byte) error {
 }
 
 // lease takes a lease of up to count names.
-func (s *Server) lease(a *answer, count uint64) (*lease, error) {
+func (s *Server) lease(a *answer, count uint64) (*keygen.Lease, error) {
 	p := patience{answer: a}
 	defer p.end()
 	l, err := s.Minter.Lease(&p, count)
 	if err != nil {
 		return nil, unavailable(fmt.Errorf("mint: %w", err))
 	}
-	return &lease{Lease: l}, nil
+	return l, nil
 }
 
-// lease is a lease in use.
-type lease struct {
-	*keygen.Lease
-	used uint64
-}
-
-// life returns for how long names may be minted from l.
-func (l *lease) life() time.Duration {
-	if l.Terms().Class == keygen.ClassH {
+// life returns for how long names may be minted from a lease of a class.
+func life(class keygen.Class) time.Duration {
+	if class == keygen.ClassH {
 		return time.Minute
 	}
 	return time.Second
