@@ -172,7 +172,7 @@ func TestPythonDropsLeases(t *testing.T) {
 import os, sys, time
 sys.path.insert(0, "python")
 import opmint
-minter = opmint.Minter(count=1000)
+minter = opmint.Minter()
 print(minter.mint(), flush=True)
 if os.fork() == 0:
     print(minter.mint(), flush=True)
