@@ -72,15 +72,18 @@ func TestClientGone(t *testing.T) {
 	minted := newRecord(t)
 	minted.add(p.mint(5)...)
 	ctx, leave := context.WithCancel(t.Context())
+	gone := make(chan struct{})
 	b.meddle(func(cc tpm2.TPMCC, next func() []byte) []byte {
 		if cc == tpm2.TPMCCNVIncrement {
 			leave()
+			<-gone
 		}
 		return next()
 	})
 	if _, err := p.client.Mint(ctx, api.MintRequest{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("minting: %v", err)
 	}
+	close(gone)
 	// The number was claimed all the same, and is used.
 	names := p.mint(4)
 	minted.add(names...)
