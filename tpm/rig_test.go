@@ -19,6 +19,8 @@ type rig struct {
 	soft   *swtpm.TPM // the process, if that is what it is
 	dev    *Device
 	opener func(context.Context) (wire, error)
+	// running is held for reading by each exchange, also one that was given up.
+	running sync.RWMutex
 
 	mu      sync.Mutex
 	hook    hook // asked for each command of each Device
@@ -133,9 +135,9 @@ func must[R any, PR *R](r *rig, cmd tpm2.Command[R, PR]) PR {
 // checkEmpty fails the test if an object or a session is left in the TPM.
 func (r *rig) checkEmpty() {
 	r.meddle(nil)
-	r.mu.Lock()
-	dropped := r.dropped // by a command that was given up, maybe only now
-	r.mu.Unlock()
+	r.running.Lock() // waits for a command that was given up
+	dropped := r.dropped
+	r.running.Unlock()
 	if dropped {
 		// On a socket the next connection cleans up.
 		if _, err := r.dev.Properties(context.Background()); err != nil {
@@ -161,6 +163,8 @@ type hookWire struct {
 }
 
 func (w *hookWire) exchange(cmd []byte, deadline time.Time) ([]byte, bool, error) {
+	w.rig.running.RLock()
+	defer w.rig.running.RUnlock()
 	next := func(cmd []byte) ([]byte, bool, error) { return w.wire.exchange(cmd, deadline) }
 	w.rig.mu.Lock()
 	h := w.rig.hook
