@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"testing/synctest"
 
 	"pgregory.net/rapid"
 )
@@ -160,40 +161,43 @@ func (o *owner) mint() (Timeline, error) {
 }
 
 // Whoever begins to mint after a restore gets a name of a minter that was made
-// after it, whoever else mints at the same time.
+// after it, whoever else mints at the same time. In a bubble, where no time passes
+// while the hypervisor is put off the CPU in the middle of writing.
 func TestWatchOwners(t *testing.T) {
-	const restores, minters = 1000, 4
-	w, h, _ := fakeWatch(t)
-	o := &owner{watch: w}
-	first := current(t, w)
-	o.acted.Store(&first)
-	var restored atomic.Uint64 // the generation that is known to have been set
-	restored.Store(first.Generation)
-	var wg sync.WaitGroup
-	stop := make(chan struct{})
-	for range minters {
-		wg.Go(func() {
-			for {
-				known := restored.Load()
-				if got, err := o.mint(); err != nil || got.Generation < known {
-					t.Errorf("minted in generation %d, after %d: %v", got.Generation, known, err)
-					return
+	synctest.Test(t, func(t *testing.T) {
+		const restores, minters = 1000, 4
+		w, h, _ := fakeWatch(t)
+		o := &owner{watch: w}
+		first := current(t, w)
+		o.acted.Store(&first)
+		var restored atomic.Uint64 // the generation that is known to have been set
+		restored.Store(first.Generation)
+		var wg sync.WaitGroup
+		stop := make(chan struct{})
+		for range minters {
+			wg.Go(func() {
+				for {
+					known := restored.Load()
+					if got, err := o.mint(); err != nil || got.Generation < known {
+						t.Errorf("minted in generation %d, after %d: %v", got.Generation, known, err)
+						return
+					}
+					select {
+					case <-stop:
+						return
+					default:
+					}
 				}
-				select {
-				case <-stop:
-					return
-				default:
-				}
-			}
-		})
-	}
-	for range restores {
-		h.restore()
-		restored.Store(h.page.generation)
-		runtime.Gosched()
-	}
-	close(stop)
-	wg.Wait()
+			})
+		}
+		for range restores {
+			h.restore()
+			restored.Store(h.page.generation)
+			runtime.Gosched()
+		}
+		close(stop)
+		wg.Wait()
+	})
 }
 
 func TestWatchCost(t *testing.T) {
