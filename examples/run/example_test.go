@@ -91,13 +91,22 @@ func (e *example) end(children map[string]int) (exit int, said string) {
 	// What it says is in the exit code.
 	_ = e.cmd.Wait()
 	for _, fd := range children {
-		ready := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
-		if n, err := unix.Poll(ready, 20_000); n != 1 {
-			e.t.Errorf("a process is left behind: %v", err)
-		}
-		unix.Close(fd)
+		e.await(fd)
 	}
 	return e.cmd.ProcessState.ExitCode(), string(rest) + e.stderr.String()
+}
+
+// await waits for the end of the process that a descriptor stands for.
+func (e *example) await(pidfd int) {
+	e.t.Helper()
+	defer unix.Close(pidfd)
+	err := error(unix.EINTR)
+	for err == unix.EINTR {
+		_, err = unix.Poll([]unix.PollFd{{Fd: int32(pidfd), Events: unix.POLLIN}}, -1)
+	}
+	if err != nil {
+		e.t.Errorf("wait for the end of a process: %v", err)
+	}
 }
 
 // interrupt is Ctrl-C: it ends everything in order.
