@@ -67,11 +67,9 @@ func TestYear(t *testing.T) {
 	if errs == 0 {
 		t.Error("nobody noticed that the daemon was away")
 	}
-	// The daemon notices that its clients have gone when it comes to it.
-	for tries := 0; w.descriptors() > daemonFiles; tries++ {
-		if runtime.Gosched(); tries == 100_000 {
-			t.Fatalf("the daemon has %d descriptors, %d without clients", w.descriptors(), daemonFiles)
-		}
+	t.Logf("until the daemon has %d descriptors, as without clients", daemonFiles)
+	for w.descriptors() > daemonFiles {
+		runtime.Gosched() // it notices that its clients have gone when it comes to it
 	}
 	w.end()
 	seen.blocks.Clear()
