@@ -22,6 +22,12 @@ const (
 	lingerBytes = 16 << 20
 )
 
+// grace is the time for clients that are told to go away.
+type grace struct {
+	ask    time.Duration // to send a request, for one that is turned away
+	linger time.Duration // to send the rest of one
+}
+
 // socket is what a connection is made of.
 type socket interface {
 	net.Conn
@@ -109,7 +115,7 @@ func (c *conn) CloseWrite() error {
 	if err := c.socket.CloseWrite(); err != nil {
 		return err
 	}
-	if err := c.SetReadDeadline(time.Now().Add(lingerTime)); err != nil {
+	if err := c.SetReadDeadline(time.Now().Add(c.server.grace.linger)); err != nil {
 		return err
 	}
 	// However this ends, the connection is over.

@@ -13,10 +13,9 @@ import (
 
 // What a client that is turned away gets of the daemon.
 const (
-	askTime    = time.Second           // to send its request
-	askBytes   = 64 << 10              // of the request, that are read
-	turnedAway = 32                    // how many are waited for at a time
-	stuckTime  = 10 * time.Millisecond // for the answer to one that is not
+	askTime    = time.Second // to send its request
+	askBytes   = 64 << 10    // of the request, that are read
+	turnedAway = 32          // how many are waited for at a time
 )
 
 // door lets clients in, as far as there is room for them.
@@ -57,24 +56,25 @@ func (d *door) turnAway(c socket, who caller, err error) {
 	case d.hearing <- struct{}{}:
 		d.away.Go(func() {
 			defer func() { <-d.hearing }()
-			hearOut(c, answer)
+			hearOut(c, answer, d.server.grace.ask)
 		})
 	default:
-		// What was asked already is answered at least; there is always room for an
-		// answer, unless there is something wrong.
-		if c.SetDeadline(time.Now().Add(stuckTime)) == nil {
+		// What was asked already is answered at least. A socket that has sent nothing has
+		// room for an answer, so nobody waits, unless there is something wrong. Less time
+		// could be over before the answer is begun, where the daemon is put off the CPU.
+		if c.SetDeadline(time.Now().Add(d.server.grace.ask)) == nil {
 			_, _ = c.Write(answer)
 		}
 		c.Close()
 	}
 }
 
-// hearOut answers a client and closes. It does so only when the client has asked:
-// many do not look at an answer that was there before.
-func hearOut(c socket, answer []byte) {
+// hearOut answers a client and closes. It does so only when the client has asked,
+// for which it has some time: many do not look at an answer that was there before.
+func hearOut(c socket, answer []byte, within time.Duration) {
 	defer c.Close()
 	var beginning [512]byte
-	if c.SetDeadline(time.Now().Add(askTime)) != nil {
+	if c.SetDeadline(time.Now().Add(within)) != nil {
 		return
 	}
 	if _, err := c.Read(beginning[:]); err != nil {

@@ -62,13 +62,15 @@ func TestConnectionsOfOne(t *testing.T) {
 }
 
 // TestTurnedAway: one that is turned away and says nothing is cut off, and when
-// many are, the others are not waited for.
+// many are, the others are not waited for. They get their answer, however slow they
+// and the daemon are.
 func TestTurnedAway(t *testing.T) {
 	inBubble(t, keygen.ClassH, func(s *Server) { s.Limits.Connections = 1 }, func(t *testing.T, p *pipes) {
 		start := time.Now()
 		first := p.dial(1000)
 		silent := p.dialMany(1000, turnedAway)
 		late := p.dial(1000)
+		time.Sleep(askTime / 2)
 		answer := make([]byte, len("HTTP/1.1 429"))
 		if _, err := io.ReadFull(late, answer); err != nil || string(answer) != "HTTP/1.1 429" {
 			t.Errorf("%q, %v", answer, err)
@@ -79,7 +81,7 @@ func TestTurnedAway(t *testing.T) {
 				t.Error("an answer that was not asked for")
 			}
 		}
-		if passed := time.Since(start); passed < askTime || passed > askTime+stuckTime {
+		if passed := time.Since(start); passed != askTime {
 			t.Errorf("cut off after %v", passed)
 		}
 		closeAll(append(silent, first, late))

@@ -158,6 +158,7 @@ type Server struct {
 	routes   []route
 	accounts *accounts
 	lines    *lines
+	grace    grace
 }
 
 // New returns a Server.
@@ -165,7 +166,9 @@ func New(c Config) *Server {
 	if c.Metrics == nil {
 		c.Metrics = NewMetrics()
 	}
-	s := &Server{Config: c, accounts: newAccounts(c.Limits, c.UID), lines: newLines(c.Log)}
+	s := &Server{
+		Config: c, accounts: newAccounts(c.Limits, c.UID), lines: newLines(c.Log), grace: grace{askTime, lingerTime},
+	}
 	c.Metrics.gauges.server.Store(s)
 	s.routes = s.table()
 	return s
