@@ -16,10 +16,9 @@ import (
 	"github.com/google/go-tpm/tpm2/transport"
 )
 
-const (
-	startTimeout    = 10 * time.Second
-	shutdownTimeout = 2 * time.Second
-)
+// answerTime is how long an answer is waited for, on a machine that is busy with
+// other things. One that cannot come, of a process that has ended, is not.
+const answerTime = 30 * time.Second
 
 // process is a running swtpm.
 type process struct {
@@ -51,7 +50,7 @@ func (t *TPM) start() error {
 	// Closed before the first question: else a dead swtpm would leave the
 	// question in the queue of a socket that we keep alive.
 	listener.Close()
-	_, err = ask(t.socket, startTimeout, tpm2.GetCapability{
+	_, err = ask(t.socket, t.patience, tpm2.GetCapability{
 		Capability: tpm2.TPMCapTPMProperties, Property: uint32(tpm2.TPMPTManufacturer), PropertyCount: 1,
 	})
 	if err != nil {
@@ -117,8 +116,8 @@ func (t *TPM) kill() {
 }
 
 // shutdown tells the TPM that its power is going to end.
-func shutdown(socket string) error {
-	_, err := ask(socket, shutdownTimeout, tpm2.Shutdown{ShutdownType: tpm2.TPMSUClear})
+func (t *TPM) shutdown() error {
+	_, err := ask(t.socket, t.patience, tpm2.Shutdown{ShutdownType: tpm2.TPMSUClear})
 	if err != nil {
 		return fmt.Errorf("swtpm: TPM2_Shutdown: %w", err)
 	}

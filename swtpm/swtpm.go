@@ -29,6 +29,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 )
 
 // stateFiles are the files of the state folder that make up the TPM; the lock
@@ -37,7 +38,8 @@ const stateFiles = "tpm2-*"
 
 // TPM is a software TPM. Its methods may be used by several goroutines.
 type TPM struct {
-	dir string // the state
+	dir      string        // the state
+	patience time.Duration // for an answer
 
 	mu     sync.Mutex
 	socket string // in a short folder of its own, made by Start
@@ -47,7 +49,7 @@ type TPM struct {
 // Start starts a software TPM on the state in dir, which is made (mode 0700)
 // if it is missing; an empty folder becomes a new TPM. It returns when the TPM
 // answers commands, and fails if the program swtpm is missing or does not
-// answer within 10 seconds. The log is DIR/swtpm.log.
+// answer within 30 seconds. The log is DIR/swtpm.log.
 func Start(dir string) (*TPM, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -60,7 +62,7 @@ func Start(dir string) (*TPM, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &TPM{dir: dir, socket: filepath.Join(sockets, "tpm")}
+	t := &TPM{dir: dir, patience: answerTime, socket: filepath.Join(sockets, "tpm")}
 	if err := t.Restart(); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(sockets))
 	}
@@ -108,14 +110,14 @@ func (t *TPM) Kill() {
 
 // Stop shuts the TPM down in order (TPM2_Shutdown(CLEAR)), ends the process and
 // removes the socket. An error tells that the shutdown was not in order, say
-// because another connection was open for longer than 2 seconds; the process
+// because another connection was open for longer than 30 seconds; the process
 // has ended all the same. Restart works after it.
 func (t *TPM) Stop() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var err error
 	if t.proc != nil {
-		err = shutdown(t.socket)
+		err = t.shutdown()
 		t.kill()
 	}
 	return errors.Join(err, os.RemoveAll(filepath.Dir(t.socket)))
