@@ -20,7 +20,8 @@ const (
 // unmarshal reads data, one JSON object, into the struct that v points to, all of
 // whose fields have their JSON names in tags. Unlike encoding/json it refuses
 // fields that the struct does not have, letter by letter, fields that stand there
-// twice, and anything after the object. Its errors are short, whatever the data.
+// twice, null, which it would take for a field that is absent, and anything after the
+// object. Its errors are short, whatever the data.
 func unmarshal(data []byte, v any) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
@@ -40,8 +41,11 @@ func unmarshal(data []byte, v any) error {
 	return nil
 }
 
+// errNull says that a value is null.
+var errNull = errors.New("null")
+
 // check reads the next value, which goes into a t. A nil t is one that reads for
-// itself: its fields are its own affair.
+// itself: its fields are its own affair, and whether they are null.
 func check(d *json.Decoder, t reflect.Type, depth int) error {
 	token, err := d.Token()
 	if err != nil {
@@ -49,6 +53,8 @@ func check(d *json.Decoder, t reflect.Type, depth int) error {
 	}
 	open, ok := token.(json.Delim)
 	switch {
+	case token == nil && !readsNull(t):
+		return errNull
 	case !ok:
 		return nil
 	case depth == 0:
@@ -86,7 +92,9 @@ func checkObject(d *json.Decoder, t reflect.Type, depth int) error {
 			return fmt.Errorf("an object has more than %d fields", maxFields)
 		}
 		seen[name] = true
-		if err := check(d, of, depth); err != nil {
+		if err := check(d, of, depth); err == errNull {
+			return fmt.Errorf("field %.40q is null", name)
+		} else if err != nil {
 			return err
 		}
 	}
@@ -104,6 +112,11 @@ func field(t reflect.Type, name string) (reflect.Type, bool) {
 		}
 	}
 	return nil, false
+}
+
+// readsNull reports whether a t is told of a null, and not only left as it is.
+func readsNull(t reflect.Type) bool {
+	return t == nil || reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]())
 }
 
 // inside returns what t points to, and nil if that reads for itself.

@@ -29,7 +29,8 @@ func TestUnmarshal(t *testing.T) {
 	for text, says := range map[string]string{
 		`{}`:                                "",
 		` {"count": 3 , "name":"x"}` + "\n": "",
-		`{"lists":{"A":["x"],"a":[]},"tagged":{"x":{"any":[{"thing":1}]}},"inner":[],"name":null}`: "",
+		`{"lists":{"A":["x"],"a":[]},"tagged":{"x":{"any":[{"thing":null}]}},"inner":[]}`: "",
+		`{"tagged":{"x":null}}`: "",
 
 		`{"COUNT":3}`:                         `unknown field "COUNT"`,
 		`{"number":3}`:                        `unknown field "number"`,
@@ -39,6 +40,15 @@ func TestUnmarshal(t *testing.T) {
 		`{"count":1,"\u0063ount":2}`:          `field "count" stands there twice`,
 		`{"lists":{"a":[],"a":[]}}`:           `field "a" stands there twice`,
 		`{"tagged":{"x":{"a":1,"a":2}}}`:      `field "a" stands there twice`,
+		`{"count":null}`:                      `field "count" is null`,
+		`{"name":null}`:                       `field "name" is null`,
+		`{"key":null}`:                        `field "key" is null`,
+		`{"tagged":null}`:                     `field "tagged" is null`,
+		`{"lists":null}`:                      `field "lists" is null`,
+		`{"lists":{"a":null}}`:                `field "a" is null`,
+		`{"lists":{"a":["b",null]}}`:          `field "a" is null`,
+		`{"inner":[null]}`:                    `field "inner" is null`,
+		`{"inner":[{"A":null}]}`:              `field "A" is null`,
 		`{"count":1.5}`:                       `field count: unexpected number 1.5`,
 		`{"count":1.0}`:                       `field count: unexpected number 1.0`,
 		`{"count":-1}`:                        `field count: unexpected number -1`,
@@ -93,7 +103,7 @@ func manyFields(n int) string {
 func FuzzUnmarshal(f *testing.F) {
 	for _, text := range []string{
 		`{}`, `{"count":3}`, `{"count":3,"count":4}`, `{"Count":3}`, `{"lists":{"a":["b"]}}`, `{"inner":[{"A":1}]}`,
-		`{"tagged":{"x":[1,{"y":null}]}}`, `{"count":1}{}`, `{"name":"\ud800"}`, `{"key":"-_-_AQIDBAUGBwgJCgsMDQ"}`,
+		`{"tagged":{"x":[1,{"y":null}]}}`, `{"name":null}`, `{"count":1}{}`, `{"name":"\ud800"}`, `{"key":"-_-_AQIDBAUGBwgJCgsMDQ"}`,
 	} {
 		f.Add([]byte(text))
 	}
