@@ -35,8 +35,8 @@ func Examine(m Machine) Report {
 //
 // Fields of the evidence that this version does not know are ignored, and
 // returned as paths such as "host.smbios_vm_bit": the verdict may miss what
-// they say. A value of the wrong type, and a known name in another case, is
-// [ErrNotEvidence]: it was meant to be read and cannot be.
+// they say. A value of the wrong type, a known name in another case, and a name
+// that stands there twice is [ErrNotEvidence]: it was meant to be read and cannot be.
 func ParseReport(data []byte) (r Report, ignored []string, err error) {
 	if len(data) > MaxReport {
 		return Report{}, nil, fmt.Errorf("%w: more than %d bytes", ErrNotEvidence, MaxReport)
@@ -50,6 +50,9 @@ func ParseReport(data []byte) (r Report, ignored []string, err error) {
 
 func parseReport(data []byte) (r Report, ignored []string, err error) {
 	fields, err := objectOf(data)
+	if err == nil {
+		err = once("", data)
+	}
 	if err != nil {
 		return Report{}, nil, err
 	}

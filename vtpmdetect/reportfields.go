@@ -1,6 +1,7 @@
 package vtpmdetect
 
 import (
+	"bytes"
 	"cmp"
 	"encoding"
 	"encoding/json"
@@ -72,8 +73,11 @@ func checkFields(path string, data json.RawMessage, t reflect.Type) (unknown []s
 	if err != nil {
 		return nil, fmt.Errorf("field %q must be an object", cmp.Or(path, "evidence"))
 	}
+	if err := once(path, data); err != nil {
+		return nil, err
+	}
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		inner := strings.TrimPrefix(path+"."+name, ".")
+		inner := within(path, name)
 		if known[name] == nil {
 			for other := range known {
 				if strings.EqualFold(name, other) {
@@ -91,6 +95,27 @@ func checkFields(path string, data json.RawMessage, t reflect.Type) (unknown []s
 	}
 	return unknown, nil
 }
+
+// once refuses an object, whose JSON is sound, that has a field twice: readers of
+// JSON differ in which of the two they believe.
+func once(path string, object []byte) error {
+	d := json.NewDecoder(bytes.NewReader(object))
+	seen := map[json.Token]bool{}
+	var value json.RawMessage
+	_, err := d.Token() // the brace
+	for err == nil && d.More() {
+		var name json.Token
+		if name, err = d.Token(); seen[name] {
+			return fmt.Errorf("field %q stands there twice", within(path, fmt.Sprint(name)))
+		}
+		seen[name] = true
+		err = cmp.Or(err, d.Decode(&value))
+	}
+	return err
+}
+
+// within is the path of a field of the object at path.
+func within(path, name string) string { return strings.TrimPrefix(path+"."+name, ".") }
 
 func respelt(path, name string) error { return fmt.Errorf("field %q must be spelt %q", path, name) }
 
