@@ -82,6 +82,10 @@ var refused = []struct {
 	{"from a sandboxed page", with("Origin: null"), 403, "forbidden"},
 	{"for a web page's host", "POST /v1/names HTTP/1.1\r\nHost: evil.example:8080\r\n\r\n", 403, "forbidden"},
 	{"for a host in the target", "POST http://evil.example/v1/names HTTP/1.1\r\nHost: opmint\r\n\r\n", 403, "forbidden"},
+	{"for a host in capitals in the target", get("HTTP://EVIL.EXAMPLE:80/v1/identity"), 403, "forbidden"},
+	{"for an address in the target", get("http://192.0.2.7/v1/identity"), 403, "forbidden"},
+	{"for a host in a target of HTTP/1.0", "GET http://evil.example/v1/healthz HTTP/1.0\r\n\r\n", 403, "forbidden"},
+	{"for a host beside a target without one", "GET http:///metrics HTTP/1.1\r\nHost: a.b\r\n\r\n", 403, "forbidden"},
 	{"from a page, with a body", with("Origin: null\r\nContent-Length: 1") + "x", 403, "forbidden"},
 	{"from a page, badly", "POST /v1/names?n=1 HTTP/1.1\r\nHost: o\r\nOrigin: null\r\n\r\n", 400, "bad-request"},
 
