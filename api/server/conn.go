@@ -3,6 +3,7 @@ package server
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -42,14 +43,32 @@ type conn struct {
 	caller  caller
 	closing atomic.Bool
 	close   func() error // once
+
+	reads, writes *direction
 }
 
 func (s *Server) newConn(c socket, who caller) *conn {
-	return &conn{socket: c, server: s, caller: who, close: sync.OnceValue(func() error {
-		defer who.account.disconnect()
-		return c.Close()
-	})}
+	return &conn{
+		socket: c, server: s, caller: who, close: sync.OnceValue(func() error {
+			defer who.account.disconnect()
+			return c.Close()
+		}),
+		reads:  newDirection(c.Read, c.SetReadDeadline),
+		writes: newDirection(c.Write, c.SetWriteDeadline),
+	}
 }
+
+// Read reads into b.
+func (c *conn) Read(b []byte) (int, error) { return c.reads.run(b) }
+
+// SetReadDeadline implements [net.Conn].
+func (c *conn) SetReadDeadline(t time.Time) error { return c.reads.set(t) }
+
+// SetWriteDeadline implements [net.Conn].
+func (c *conn) SetWriteDeadline(t time.Time) error { return c.writes.set(t) }
+
+// SetDeadline implements [net.Conn].
+func (c *conn) SetDeadline(t time.Time) error { return errors.Join(c.reads.set(t), c.writes.set(t)) }
 
 // Close closes the connection and gives its place to another one.
 func (c *conn) Close() error { return c.close() }
@@ -67,11 +86,11 @@ var (
 func (c *conn) Write(b []byte) (int, error) {
 	err := refusal(b)
 	if err == nil {
-		return c.socket.Write(b)
+		return c.writes.run(b)
 	}
 	p := api.NewProblem(err)
 	c.server.noteRefusal(p, "uid", c.caller.uid)
-	if _, err := c.socket.Write(rawProblem(p)); err != nil {
+	if _, err := c.writes.run(rawProblem(p)); err != nil {
 		return 0, err
 	}
 	return len(b), c.CloseWrite()
@@ -119,6 +138,6 @@ func (c *conn) CloseWrite() error {
 		return err
 	}
 	// However this ends, the connection is over.
-	_, _ = io.CopyN(io.Discard, c.socket, lingerBytes)
+	_, _ = io.CopyN(io.Discard, c, lingerBytes)
 	return nil
 }
