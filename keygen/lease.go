@@ -45,8 +45,13 @@ func (Key) MarshalText() ([]byte, error) {
 // immutable and safe for concurrent use; whoever uses it sees to it that each of
 // its names is used once. It is void in a child process.
 type Lease struct {
-	terms  Terms
-	tags   cipher.Block
+	terms Terms
+	tags  cipher.Block
+	stem
+}
+
+// stem is what the names of an epoch begin with.
+type stem struct {
 	prefix [seqAt]byte // class, version, identity and epoch, with separators
 	check  uint16      // of prefix followed by zero digits
 }
@@ -64,18 +69,29 @@ func NewLease(t Terms) (*Lease, error) {
 	case t.First > MaxSeq || t.Count < 1 || t.Count > MaxSeq+1-t.First:
 		return nil, invalid("lease of %d seqs from %d: the highest is %d", t.Count, t.First, MaxSeq)
 	}
-	tags, err := aes.NewCipher(t.Key[:])
-	if err != nil {
-		return nil, fmt.Errorf("prepare a lease's key: %w", err)
+	l := &Lease{terms: t, stem: newStem(t.Class, t.Identity, t.Epoch)}
+	if err := l.useKey(); err != nil {
+		return nil, err
 	}
-	l := &Lease{terms: t, tags: tags}
-	l.prefix[0], l.prefix[1], l.prefix[identityAt-1] = byte(t.Class), '1', '-'
-	copy(l.prefix[identityAt:], t.Identity.digits[:])
-	l.prefix[epochAt-1] = '-'
-	putDigits40(l.prefix[epochAt:], t.Epoch)
-	l.prefix[seqAt-1] = '-'
-	l.check = check10(append(l.prefix[:], "00000000-0000000000000000"...))
 	return l, nil
+}
+
+func newStem(class Class, id Identity, epoch uint64) (s stem) {
+	s.prefix[0], s.prefix[1], s.prefix[identityAt-1] = byte(class), '1', '-'
+	copy(s.prefix[identityAt:], id.digits[:])
+	s.prefix[epochAt-1] = '-'
+	putDigits40(s.prefix[epochAt:], epoch)
+	s.prefix[seqAt-1] = '-'
+	s.check = check10(append(s.prefix[:], "00000000-0000000000000000"...))
+	return s
+}
+
+// useKey prepares the tags.
+func (l *Lease) useKey() (err error) {
+	if l.tags, err = aes.NewCipher(l.terms.Key[:]); err != nil {
+		return fmt.Errorf("prepare a lease's key: %w", err)
+	}
+	return nil
 }
 
 // Terms returns what the lease was made of, the key too.

@@ -64,6 +64,7 @@ type Minter struct {
 // openEpoch is an epoch under which names are minted.
 type openEpoch struct {
 	number uint64
+	stem                 // of its names
 	next   atomic.Uint64 // the lowest seq not handed out; beyond the limit when used up
 	err    error         // why there is no epoch: then the limit is reached from the start
 }
@@ -125,14 +126,17 @@ func (m *Minter) Lease(ctx context.Context, count uint64) (*Lease, error) {
 	if count < 1 || count > MaxSeq+1 {
 		return nil, invalid("lease of %d names: 1 to %d", count, MaxSeq+1)
 	}
-	t := Terms{Class: m.class, Identity: m.identity}
-	if _, err := io.ReadFull(m.random, t.Key[:]); err != nil {
+	l := &Lease{terms: Terms{Class: m.class, Identity: m.identity}}
+	if _, err := io.ReadFull(m.random, l.terms.Key[:]); err != nil {
 		return nil, fmt.Errorf("draw a lease key: %w", err)
+	}
+	if err := l.useKey(); err != nil {
+		return nil, err
 	}
 	for {
 		e := m.current.Load()
-		if e.take(m.limit, count, &t) {
-			return NewLease(t)
+		if e.take(m.limit, count, l) {
+			return l, nil
 		}
 		if err := m.replace(ctx, e); err != nil {
 			return nil, err
@@ -140,8 +144,8 @@ func (m *Minter) Lease(ctx context.Context, count uint64) (*Lease, error) {
 	}
 }
 
-// take gives t up to count seqs of e, or reports that there are none left.
-func (e *openEpoch) take(limit, count uint64, t *Terms) bool {
+// take gives l up to count seqs of e, or reports that there are none left.
+func (e *openEpoch) take(limit, count uint64, l *Lease) bool {
 	// Asking before adding bounds how far next can run beyond the limit.
 	if e.err != nil || e.next.Load() >= limit {
 		return false
@@ -150,7 +154,8 @@ func (e *openEpoch) take(limit, count uint64, t *Terms) bool {
 	if first >= limit {
 		return false
 	}
-	t.Epoch, t.First, t.Count = e.number, first, min(count, limit-first)
+	l.terms.Epoch, l.terms.First, l.terms.Count = e.number, first, min(count, limit-first)
+	l.stem = e.stem
 	return true
 }
 
@@ -199,6 +204,6 @@ func (m *Minter) open(ctx context.Context) error {
 	if number > MaxEpoch {
 		return fmt.Errorf("open an epoch: %w: the counter is at %d, a name holds %d", ErrExhausted, number, MaxEpoch)
 	}
-	m.current.Store(&openEpoch{number: number})
+	m.current.Store(&openEpoch{number: number, stem: newStem(m.class, m.identity, number)})
 	return nil
 }
