@@ -63,11 +63,16 @@ func (a *answer) json(status int, v any) error {
 
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
-	r := &request{Request: hr, caller: callerIn(hr.Context()), unread: hr.Body != http.NoBody}
+	var x struct {
+		request
+		answer
+	}
+	r, a := &x.request, &x.answer
+	*r = request{Request: hr, caller: callerIn(hr.Context()), unread: hr.Body != http.NoBody}
 	if r.caller.account == nil {
 		r.caller.account = s.accounts.of(r.caller.uid)
 	}
-	a := &answer{ResponseWriter: w, request: hr, account: r.caller.account}
+	*a = answer{ResponseWriter: w, request: hr, account: r.caller.account}
 	err := s.handleWithin(a, r)
 	if err != nil && !a.started {
 		s.refuse(a, r, err)

@@ -62,7 +62,10 @@ func (l *layout) size(count uint64, tail []byte) int {
 // appendNames appends the names of a lease; each but the first of the answer
 // follows another.
 func (l *layout) appendNames(b []byte, lease *keygen.Lease, first bool) ([]byte, error) {
-	var native [keygen.Length]byte
+	var native []byte
+	if l.format != keygen.FormatNative {
+		native = make([]byte, 0, keygen.Length)
+	}
 	var err error
 	for i := range lease.Count() {
 		if !first {
@@ -72,8 +75,8 @@ func (l *layout) appendNames(b []byte, lease *keygen.Lease, first bool) ([]byte,
 		b = append(b, l.before...)
 		if l.format == keygen.FormatNative {
 			b, err = lease.AppendName(b, i)
-		} else if _, err = lease.AppendName(native[:0], i); err == nil {
-			b, err = keygen.AppendRendering(b, native[:], l.format)
+		} else if native, err = lease.AppendName(native[:0], i); err == nil {
+			b, err = keygen.AppendRendering(b, native, l.format)
 		}
 		if err != nil {
 			return b, err

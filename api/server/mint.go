@@ -63,7 +63,9 @@ func (s *Server) writeNames(a *answer, count uint64, l *layout) error {
 	tail := l.appendTail(make([]byte, 0, 80), lease.Terms())
 	h := a.Header()
 	h["Content-Type"] = l.contentType
-	h["Content-Length"] = []string{strconv.Itoa(l.size(count, tail))}
+	if count > 1 { // net/http states the length of an answer as small as one name
+		h["Content-Length"] = []string{strconv.Itoa(l.size(count, tail))}
+	}
 
 	b := append(memory[:0], l.head...)
 	for left := count; ; {

@@ -13,7 +13,8 @@ import (
 // request is what a handler reads.
 type request struct {
 	*http.Request
-	variables []string // of the path, decoded, in order
+	segments  [4]string // room for those of the path
+	variables []string  // of the path, decoded, in order
 	caller    caller
 	refusal   error // why the caller may not make it, however sound it is
 	unread    bool  // the body was not read to its end

@@ -48,7 +48,7 @@ func (s *Server) table() []route {
 // find returns the route of a request and sets the request's variables. Where
 // there is none for its method it returns those that there are.
 func (s *Server) find(r *request) (found *route, allowed []string, err error) {
-	path, err := splitPath(r.RequestURI)
+	path, err := splitPath(r.segments[:0], r.RequestURI)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -95,9 +95,9 @@ func (r *route) variables(path []string) (values []string) {
 	return values
 }
 
-// splitPath returns the decoded segments of a request's target. Each holds what
-// the client put there, be it "..", a slash or a space.
-func splitPath(target string) ([]string, error) {
+// splitPath appends the decoded segments of a request's target to segments. Each
+// holds what the client put there, be it "..", a slash or a space.
+func splitPath(segments []string, target string) ([]string, error) {
 	path, _, _ := strings.Cut(target, "?")
 	if _, rest, absolute := strings.Cut(path, "://"); absolute && path[0] != '/' {
 		// A client that takes us for a proxy names the host as well.
@@ -105,14 +105,13 @@ func splitPath(target string) ([]string, error) {
 		path = rest[max(slash, 0):]
 	}
 	if path == "/" {
-		return nil, nil
+		return segments, nil
 	}
 	rest, ok := strings.CutPrefix(path, "/")
 	if !ok {
 		return nil, fmt.Errorf("%w: %.200q is no path", api.ErrBadRequest, target)
 	}
-	segments := strings.Split(rest, "/")
-	for i, raw := range segments {
+	for raw := range strings.SplitSeq(rest, "/") {
 		segment, err := url.PathUnescape(raw)
 		switch {
 		case err != nil:
@@ -122,7 +121,7 @@ func splitPath(target string) ([]string, error) {
 		case !utf8.ValidString(segment):
 			return nil, fmt.Errorf("%w: path segment %.200q is not UTF-8", api.ErrBadRequest, raw)
 		}
-		segments[i] = segment
+		segments = append(segments, segment)
 	}
 	return segments, nil
 }
