@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 )
 
 // The files of the state folder that belong to the index, mode 0600.
@@ -76,6 +77,18 @@ func readFirst(dir string, incarnation [secretSize]byte) (uint64, error) {
 		return 0, err
 	}
 	return binary.BigEndian.Uint64(data[secretSize:]), nil
+}
+
+// readBeginning returns what readFirst does, and since when the file says so.
+func readBeginning(dir string, incarnation [secretSize]byte) (first uint64, since time.Time, err error) {
+	if first, err = readFirst(dir, incarnation); err != nil || first == 0 {
+		return 0, time.Time{}, err
+	}
+	info, err := os.Stat(filepath.Join(dir, incarnationFile))
+	if err != nil {
+		return 0, time.Time{}, err
+	}
+	return first, info.ModTime(), nil
 }
 
 // readSmall reads a file, of which it reads no more than shows that it is longer

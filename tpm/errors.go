@@ -19,6 +19,10 @@ var (
 	// ErrNotDefined: nothing stands at the counter's index, or an index that
 	// was never incremented. Define makes it usable.
 	ErrNotDefined = errors.New("the NV index is not defined")
+	// ErrTPM1: what answers is a TPM 1.2, which has no such counters.
+	ErrTPM1 = errors.New("the answer is that of a TPM 1.2; opmint needs a TPM 2.0")
+	// ErrNotStarted: the TPM waits for TPM2_Startup, which the firmware sends.
+	ErrNotStarted = errors.New("nobody has started the TPM")
 	// ErrRedefined: the index was deleted and defined again since this Counter
 	// knew it. Its incarnation is new, so the identity has to be new.
 	ErrRedefined = errors.New("the NV index was defined anew")
@@ -141,7 +145,6 @@ var advice = []struct {
 	text string
 }{
 	{tpm2.TPMRCFailure, "the TPM is in failure mode: power the machine off and on"},
-	{tpm2.TPMRCInitialize, "nobody has sent TPM2_Startup: the firmware should have, or `swtpm --flags startup-clear`"},
 	{tpm2.TPMRCLockout, "too many wrong authorizations: wait, or reset the lockout with tpm2_dictionarylockout"},
 	{tpm2.TPMRCNVSpace, "no room for another index or counter: remove one that nobody needs with tpm2_nvundefine"},
 	{tpm2.TPMRCHierarchy, "the hierarchy is disabled: enable it in the firmware's setup"},
@@ -153,6 +156,10 @@ var advice = []struct {
 
 // refused wraps an error code that the TPM answered.
 func refused(cc tpm2.TPMCC, rc tpm2.TPMRC) error {
+	if rc.Is(tpm2.TPMRCInitialize) {
+		return fmt.Errorf("%s: %w: TPM2_Startup should have come from the firmware, or `swtpm --flags startup-clear`: %w",
+			commands[cc], ErrNotStarted, rc)
+	}
 	for _, a := range advice {
 		if rc.Is(a.code) {
 			return fmt.Errorf("%s: %w (%s)", commands[cc], rc, a.text)

@@ -17,6 +17,10 @@ func TestFirst(t *testing.T) {
 		if got, err := c.First(t.Context()); err != nil || got != want {
 			t.Errorf("first value %d, %v, want %d", got, err, want)
 		}
+		s, err := c.Status(t.Context())
+		if err != nil || s.State != Ready || s.First != want || s.Defined.IsZero() != (want == 0) {
+			t.Errorf("status %+v, %v, want it to begin with %d", s, err, want)
+		}
 	}
 	define := func(c *Counter) {
 		t.Helper()

@@ -223,7 +223,7 @@ func checkAnswer(cmd, rsp []byte) error {
 	}
 	tag := binary.BigEndian.Uint16(rsp)
 	if tag == tagTPM1 {
-		return errors.New("the answer is that of a TPM 1.2; opmint needs a TPM 2.0")
+		return ErrTPM1
 	}
 	if size := binary.BigEndian.Uint32(rsp[2:]); int64(size) != int64(len(rsp)) || len(rsp) > maxMessage {
 		return fmt.Errorf("answer of %d bytes that says it has %d", len(rsp), size)

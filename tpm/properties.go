@@ -39,10 +39,18 @@ type Properties struct {
 	// Counters is the number of NV counters that are defined, CountersMax how
 	// many can be; 0 is no fixed number.
 	Counters, CountersMax uint32
+	// CountersAvail is how many more NV counters the TPM thinks it has room for.
+	CountersAvail uint32
+	// WriteRecovery is for how long the TPM refuses to write to its NV memory, since
+	// too much was written of late, in milliseconds; 0 is that it takes a write now.
+	WriteRecovery uint32
 
 	// Clock is the time for which the TPM was powered since TPM2_Clear, in
 	// milliseconds.
 	Clock uint64
+	// ClockSafe: the TPM has not shown a higher Clock before. It may have where power
+	// was lost without warning, until the next ClockUpdate.
+	ClockSafe bool
 	// ResetCount and RestartCount count the TPM's restarts since TPM2_Clear:
 	// those of power, and those out of suspend.
 	ResetCount, RestartCount uint32
@@ -95,7 +103,8 @@ func readProperties(l *link) (Properties, error) {
 	}
 	info := clock.CurrentTime.ClockInfo
 	p.Clock, p.ResetCount, p.RestartCount = info.Clock, info.ResetCount, info.RestartCount
-	now, err := l.properties(tpm2.TPMPTPermanent, tpm2.TPMPTMaxAuthFail)
+	p.ClockSafe = bool(info.Safe)
+	now, err := l.properties(tpm2.TPMPTPermanent, tpm2.TPMPTNVWriteRecovery)
 	if err != nil {
 		return Properties{}, err
 	}
@@ -105,7 +114,8 @@ func readProperties(l *link) (Properties, error) {
 	p.LockoutAuthSet = permanent&permanentLockoutAuth != 0
 	p.InLockout = permanent&permanentInLockout != 0
 	p.LockoutCounter, p.MaxAuthFail = now[tpm2.TPMPTLockoutCounter], now[tpm2.TPMPTMaxAuthFail]
-	p.Counters = now[tpm2.TPMPTNVCounters]
+	p.Counters, p.CountersAvail = now[tpm2.TPMPTNVCounters], now[tpm2.TPMPTNVCountersAvail]
+	p.WriteRecovery = now[tpm2.TPMPTNVWriteRecovery]
 	return p, nil
 }
 

@@ -18,7 +18,8 @@ func TestProperties(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if p.FailureMode || p.InLockout || p.OwnerAuthSet || p.EndorsementAuthSet || p.LockoutAuthSet || p.Counters != 0 {
+		if p.FailureMode || p.InLockout || p.OwnerAuthSet || p.EndorsementAuthSet || p.LockoutAuthSet ||
+			p.Counters != 0 || p.CountersAvail == 0 || p.WriteRecovery != 0 {
 			t.Errorf("a new TPM says %+v", p)
 		}
 		// What these two programs are known to say of themselves.
@@ -86,12 +87,13 @@ func TestPropertiesInPieces(t *testing.T) {
 		tpm2.TPMPTFirmwareVersion1: 0x00070002, tpm2.TPMPTFirmwareVersion2: 2,
 		tpm2.TPMPTClockUpdate: 0x80000, tpm2.TPMPTNVCountersMax: 16,
 		tpm2.TPMPTPermanent: 0x207, tpm2.TPMPTNVCounters: 3, tpm2.TPMPTLockoutCounter: 5, tpm2.TPMPTMaxAuthFail: 5,
+		tpm2.TPMPTNVCountersAvail: 13, tpm2.TPMPTNVWriteRecovery: 4000,
 	}
 	want := Properties{
 		Manufacturer: 0x4E544300, VendorString: "NPCT75x\x00\x02\x00\x00;rls", Firmware: [2]uint32{0x00070002, 2},
 		SpecRevision: 138, ClockUpdate: 0x80000, CountersMax: 16, Counters: 3,
 		OwnerAuthSet: true, EndorsementAuthSet: true, LockoutAuthSet: true, InLockout: true,
-		LockoutCounter: 5, MaxAuthFail: 5,
+		LockoutCounter: 5, MaxAuthFail: 5, CountersAvail: 13, WriteRecovery: 4000,
 	}
 	r := referenceRig(t)
 	for _, most := range []int{1, 2, 100} {
@@ -102,7 +104,7 @@ func TestPropertiesInPieces(t *testing.T) {
 			return next(cmd)
 		})
 		got, err := r.dev.Properties(t.Context())
-		got.Clock, got.ResetCount, got.RestartCount = 0, 0, 0
+		got.Clock, got.ClockSafe, got.ResetCount, got.RestartCount = 0, false, 0, 0
 		if err != nil || got != want {
 			t.Errorf("%d at a time:\n got %+v (%v)\nwant %+v", most, got, err, want)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/google/go-tpm/tpm2"
 )
@@ -50,6 +51,11 @@ type Status struct {
 	Incarnation [32]byte // where the index has opmint's form
 	Value       uint64   // where it is Ready
 	Problem     error    // what is wrong: ErrAuthLost or ErrStranger; else nil
+
+	// First is the value with which a Ready counter began, and Defined when that
+	// was; zero where it was not defined from this state folder.
+	First   uint64
+	Defined time.Time
 }
 
 // Status looks at the index and changes nothing, except that Undefine will delete
@@ -83,6 +89,8 @@ func (c *Counter) look(l *link) (Status, error) {
 	switch {
 	case err == nil:
 		status.State = Ready
+		// Without these, wear is not known, and nothing else.
+		status.First, status.Defined, _ = readBeginning(c.stateDir, idx.incarnation)
 	case errors.Is(err, tpm2.TPMRCNVUninitialized):
 		status.State = Unfinished
 	case errors.Is(err, ErrAuthLost):
