@@ -47,7 +47,7 @@ func find(ctx context.Context, path string, o Options) error {
 		return err
 	}
 	defer lock.Close()
-	if err := flock(ctx, lock); err != nil {
+	if err := flock(ctx, lock, syscall.LOCK_EX); err != nil {
 		return err
 	}
 	if found, err := exists(path); found || err != nil {
@@ -159,7 +159,7 @@ func openFile(ctx context.Context, path string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := flock(ctx, file); err != nil {
+	if err := flock(ctx, file, syscall.LOCK_EX); err != nil {
 		file.Close()
 		return nil, err
 	}
@@ -183,12 +183,13 @@ func private(info fs.FileInfo, user int) error {
 	return nil
 }
 
-// flock locks the file against all other openers, until it is closed.
-func flock(ctx context.Context, file *os.File) error {
+// flock locks the file until it is closed: against all other openers, or, with
+// LOCK_SH, against those that write.
+func flock(ctx context.Context, file *os.File, how int) error {
 	ctx, cancel := context.WithTimeout(ctx, lockWait)
 	defer cancel()
 	for {
-		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		err := syscall.Flock(int(file.Fd()), how|syscall.LOCK_NB)
 		if err == nil {
 			return nil
 		}

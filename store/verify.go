@@ -30,6 +30,8 @@ type verifier struct {
 	file io.ReaderAt
 	meta meta
 	used []extent // pages that something refers to
+
+	version int // of the format, once it was read
 }
 
 // extent is a run of pages that belong together.
@@ -45,11 +47,18 @@ type extent struct {
 // malice: it knows no secret.
 func verify(file io.ReaderAt, size int64, kind Kind) (newest int, err error) {
 	v := &verifier{file: file}
-	err = v.verify(size, kind)
-	if err == nil || errors.Is(err, ErrNewer) || errors.Is(err, ErrForeign) || errors.Is(err, ErrDamaged) {
-		return int(v.meta.transaction), err
+	if err = v.verify(size, kind); err != nil {
+		return 0, asDamage(err)
 	}
-	return 0, fmt.Errorf("%w: %w", ErrDamaged, err)
+	return int(v.meta.transaction), nil
+}
+
+// asDamage makes ErrDamaged of what a verifier found that is nothing else.
+func asDamage(err error) error {
+	if err == nil || errors.Is(err, ErrNewer) || errors.Is(err, ErrForeign) || errors.Is(err, ErrDamaged) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrDamaged, err)
 }
 
 func (v *verifier) verify(size int64, kind Kind) error {
@@ -60,7 +69,7 @@ func (v *verifier) verify(size int64, kind Kind) error {
 	if err != nil {
 		return err
 	}
-	if err := checkFormat(format, kind); err != nil {
+	if v.version, err = readFormat(format, kind); err != nil {
 		return err
 	}
 	if err := v.records(records); err != nil {
@@ -129,8 +138,9 @@ func (v *verifier) root() (format, records []byte, err error) {
 	return values[0], values[1], nil
 }
 
-// checkFormat reads the bucket with the format, which is always inline.
-func checkFormat(bucket []byte, kind Kind) error {
+// readFormat returns the version in the bucket with the format, which is always
+// inline.
+func readFormat(bucket []byte, kind Kind) (int, error) {
 	text := ""
 	_, err := inline(bucket, func(e element) error {
 		value, err := unframe(e.key, e.value)
@@ -141,19 +151,19 @@ func checkFormat(bucket []byte, kind Kind) error {
 		return err
 	})
 	if err != nil {
-		return err
+		return 0, err
 	}
 	number, name, _ := strings.Cut(text, " ")
 	found, err := strconv.ParseUint(number, 10, 32)
 	switch {
 	case err != nil || found == 0:
-		return fmt.Errorf("format %.80q", text)
+		return 0, fmt.Errorf("format %.80q", text)
 	case found > version:
-		return fmt.Errorf("%w: version %d, and this program knows %d: use the newer program", ErrNewer, found, version)
+		return 0, fmt.Errorf("%w: version %d, and this program knows %d: use the newer program", ErrNewer, found, version)
 	case name != string(kind):
-		return fmt.Errorf("%w: a %.80q, and no %q", ErrForeign, name, kind)
+		return 0, fmt.Errorf("%w: a %.80q, and no %q", ErrForeign, name, kind)
 	}
-	return nil
+	return int(found), nil
 }
 
 // space checks that no page serves two purposes, and none of them is free.
