@@ -52,9 +52,10 @@ type Status struct {
 	Value       uint64   // where it is Ready
 	Problem     error    // what is wrong: ErrAuthLost or ErrStranger; else nil
 
-	// First is the value with which a Ready counter began, and Defined when that
-	// was; zero where it was not defined from this state folder.
-	First   uint64
+	// First is the value with which a Ready counter began; 0 where it was not defined
+	// from this state folder.
+	First uint64
+	// Defined is when that was, by the clock of then; zero likewise.
 	Defined time.Time
 }
 

@@ -4,11 +4,11 @@
 // Results go to standard output, all else to standard error, where an error is
 // one line that says what is wrong and what to do about it. When an error is
 // found before the first result, nothing is written to standard output: of
-// several names all are checked first. The exception is status, which prints what it
-// learned of a daemon that cannot mint. Programs can rely on the exit codes:
+// several names all are checked first. The exceptions are status, which prints what it
+// learned of a daemon that cannot mint, and doctor, which prints what is wrong. Programs can rely on the exit codes:
 //
 //	0  done
-//	1  error, such as a result that could not be written
+//	1  error, such as a result that could not be written, or a failure that doctor found
 //	2  usage: unknown command, flag or format; wrong number of arguments; standard
 //	   input that is empty or too long
 //	3  refused: what was given as a name, a label or evidence is none; the daemon
@@ -122,18 +122,23 @@ func (c *checkedWriter) Write(p []byte) (int, error) {
 // maxErrorLine bounds the text of an error, in characters.
 const maxErrorLine = 512
 
-// oneLine escapes what would break a line of a terminal or steer it, and leaves
-// out the middle of a long text, whose end says what to do: arguments are quoted
-// back to the user, and are not always the user's.
-func oneLine(text string) string {
-	var line []rune
+// printable escapes what would break a line of a terminal or steer it.
+func printable(text string) string {
+	var line strings.Builder
 	for _, r := range text {
 		if unicode.IsPrint(r) {
-			line = append(line, r)
+			line.WriteRune(r)
 		} else {
-			line = append(line, []rune(strings.Trim(strconv.QuoteRune(r), "'"))...)
+			line.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
 		}
 	}
+	return line.String()
+}
+
+// oneLine is printable, and leaves out the middle of a long text, whose end says what to do: arguments are quoted
+// back to the user, and are not always the user's.
+func oneLine(text string) string {
+	line := []rune(printable(text))
 	if len(line) > maxErrorLine {
 		line = slices.Replace(line, maxErrorLine/2, len(line)-maxErrorLine/2+1, '…')
 	}

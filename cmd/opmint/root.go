@@ -30,6 +30,7 @@ try again.`,
 	cmd.AddCommand(
 		newMintCommand(),
 		newStatusCommand(),
+		newDoctorCommand(),
 		newInspectCommand(),
 		newChildCommand(),
 		newSemanticCommand(),

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -21,14 +22,22 @@ type tpmFlags struct {
 }
 
 func (f *tpmFlags) register(cmd *cobra.Command) {
-	f.index = tpm.DefaultIndex
+	f.registerPlaces(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&f.address, "tpm", tpm.Auto, "auto, a device, unix:PATH or tcp:HOST:PORT")
-	flags.Var(&f.index, "nv-index", "where in the TPM the counter is")
-	flags.Var(&f.state, "state", "the state folder")
 	flags.Var(&f.ownerFile, "owner-auth-file", "file with the owner hierarchy's authorization value")
 	flags.Var(&f.endorsementFile, "endorsement-auth-file", "file with the endorsement hierarchy's authorization value")
-	completeFlag(cmd, "tpm", []string{tpm.Auto, "/dev/tpmrm0", "unix:", "tcp:"})
+}
+
+// registerPlaces declares those that say where things are. Besides those that
+// tpm.Open knows, addresses can be the words given.
+func (f *tpmFlags) registerPlaces(cmd *cobra.Command, words ...string) {
+	f.index = tpm.DefaultIndex
+	flags := cmd.Flags()
+	addresses := append([]string{tpm.Auto}, words...)
+	flags.StringVar(&f.address, "tpm", tpm.Auto, strings.Join(addresses, ", ")+", a device, unix:PATH or tcp:HOST:PORT")
+	flags.Var(&f.index, "nv-index", "where in the TPM the counter is")
+	flags.Var(&f.state, "state", "the state folder")
+	completeFlag(cmd, "tpm", append(addresses, "/dev/tpmrm0", "unix:", "tcp:"))
 	completeFlag(cmd, "nv-index", []string{f.index.String()})
 }
 
