@@ -5,13 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/opmint/opmint/api"
-	"github.com/opmint/opmint/keygen"
 )
 
 type statusOptions struct {
@@ -26,7 +23,8 @@ func newStatusCommand() *cobra.Command {
 		Short: "Show whose names the daemon mints, what they promise, and whether it can mint",
 		Long: `Show whose names the daemon mints, on what their promise rests, and whether it can
 mint now. A daemon that cannot is exit code 75, with the reason; what could be learned
-of it is printed all the same, on standard output.
+of it is printed all the same, on standard output. What is wrong with the machine, and
+what to do about it, says opmint doctor.
 
 With --json it is the daemon's answer to GET /v1/identity; what may keep it from
 minting stands on standard error.`,
@@ -97,47 +95,9 @@ func askReady(ctx context.Context, client *api.Client) func() (*api.Readiness, e
 func readiness(ready *api.Readiness, refusal error) string {
 	switch {
 	case refusal != nil:
-		return fmt.Sprintf("no: %v", refusal)
+		return fmt.Sprintf("no: %v; opmint doctor says what to do", refusal)
 	case ready.Warning != "":
-		return "yes, but: " + ready.Warning
+		return "yes, but: " + ready.Warning + "; opmint doctor says what to do"
 	}
 	return "yes: it can mint, and claim another epoch"
-}
-
-// printStatus writes for people how the daemon is.
-func printStatus(w io.Writer, socket string, health *api.Health, id *api.Identity, ready string) error {
-	var err error
-	line := func(key string, format string, values ...any) {
-		if err == nil {
-			_, err = fmt.Fprintf(w, "%-9s %s\n", key, oneLine(fmt.Sprintf(format, values...)))
-		}
-	}
-	line("daemon", "opmintd %s at %s, API level %d", health.Version, socket, health.API)
-	line("class", "%v: %s", id.Class, promises[id.Class])
-	if id.Assumed {
-		line("assumed", "by the operator's word, not by what opmintd saw of the machine")
-	}
-	if v := id.Verdict; len(v.Reasons) > 0 {
-		line("machine", "TPM %s, host %s: %s", v.TPM, v.Host, v.Reasons[0].Why)
-	}
-	line("identity", "%v: whose names these are", id.Identity)
-	line("epoch", "%d: the number of this start or renewal, under which names are minted", id.Epoch)
-	switch {
-	case id.Counter != nil:
-		line("counter", "%d: what the TPM's NV counter shows now", *id.Counter)
-	case id.Class == keygen.ClassJ:
-		line("counter", "none: there is no TPM")
-	default:
-		line("counter", "unknown: the TPM's NV counter cannot be read now")
-	}
-	if id.FreshRandomness {
-		line("random", "fresh: a restored memory snapshot does not repeat it")
-	} else {
-		line("random", "not fresh: without the CPU's generator, a restored memory snapshot can repeat names")
-	}
-	for _, r := range id.Rollbacks {
-		line("rollback", "%s at %s: seen %d, expected %d", r.What, r.Time.Format(time.RFC3339), r.Seen, r.Expected)
-	}
-	line("ready", "%s", ready)
-	return err
 }
