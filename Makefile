@@ -11,9 +11,11 @@ tool        := go tool -modfile=tools.mod
 
 # What the tests need besides Go: a C compiler for the race detector and, with
 # OpenSSL's headers, for the reference TPM; a software TPM; curl; uuidd, which the
-# daemon is measured against; what the examples are written in; a virtual machine.
+# daemon is measured against; what the examples are written in; what doctor tells
+# operators to type; a virtual machine.
 setup:
-	@packaging/need gcc libc6-dev libssl-dev swtpm curl uuid-runtime nodejs python3-cryptography qemu-user util-linux
+	@packaging/need gcc libc6-dev libssl-dev swtpm curl uuid-runtime nodejs python3-cryptography qemu-user util-linux \
+		tpm2-tools socat
 	@vmtest/setup.sh
 
 build:

@@ -135,7 +135,7 @@ func examine(cmd *cobra.Command, o *doctorOptions, tell func(string)) (*facts, e
 		}
 		o.tpm.state = pathFlag(dir)
 	}
-	if f.socket = lookAtSocket(&o.client, &f.unit); f.socket.listens {
+	if f.socket = lookAtSocket(&o.client, &f.unit, f.me.uid); f.socket.listens {
 		tell("asking the daemon")
 		f.daemon = askDaemon(ctx, &o.client)
 	}

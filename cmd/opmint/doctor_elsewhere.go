@@ -13,4 +13,4 @@ func lookAtDisk(string) disk { return disk{err: errors.ErrUnsupported} }
 
 func clockSynced() *bool { return nil }
 
-func listener(*net.UnixConn) int { return 0 }
+func listener(*net.UnixConn) (pid, uid int) { return 0, 0 }

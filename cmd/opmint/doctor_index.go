@@ -27,10 +27,12 @@ func checkIndex(f *facts) finding {
 	case tpm.Absent:
 		return f.noIndex(at)
 	case tpm.Unfinished:
-		return warning(f.provision(""), "%s: made, and never counted: something broke off, and the daemon's next start goes on", at)
+		return warning(f.provision(""),
+			"%s: made, and never counted: something broke off, and the daemon's next start goes on", at)
 	case tpm.AuthLost:
-		return failure(f.provision(" --new-index"), "%s: of opmint's form, and its secret, index.auth in %s, is lost or another's; "+
-			"unless another opmint needs that index (then choose a place with --nv-index), make a new one", at, f.state.dir)
+		return failure(f.provision(" --new-index"),
+			"%s: of opmint's form, and its secret, index.auth in %s, is lost or another's; "+
+				"unless another opmint needs that index (then choose a place with --nv-index), make a new one", at, f.state.dir)
 	case tpm.Stranger:
 		return failure(f.elsewhere("nv-index", t.freeIndex()), "%v: say a place that is free, here too", t.counter.Problem)
 	}
@@ -45,8 +47,9 @@ func (f *facts) noIndex(at string) finding {
 		return failure(f.restart("TERM"),
 			"%s: nothing is there, and a daemon runs: somebody deleted its counter, or it uses another (say --nv-index)", at)
 	case f.tpm.opened.Properties.OwnerAuthSet:
-		return failure(f.provision(""), "%s: nothing is there, and the daemon cannot make it, since the TPM's owner has a password: "+
-			"type that, Enter and Ctrl-D", at)
+		return failure(f.provision(""),
+			"%s: nothing is there, and the daemon cannot make it, since the TPM's owner has a password: "+
+				"type that, Enter and Ctrl-D", at)
 	}
 	return good("%s: nothing is there yet; the daemon makes its counter when it starts", at)
 }

@@ -38,17 +38,21 @@ ActiveState=active
 	}}
 	f.daemon = daemonFacts{
 		health: &api.Health{Version: thisBuild().Version, API: api.Level}, ready: &api.Readiness{Ready: true},
-		identity: &api.Identity{Class: keygen.ClassH, FreshRandomness: true, Verdict: vtpmdetect.Verdict{Class: vtpmdetect.ClassH}},
+		identity: &api.Identity{Class: keygen.ClassH, FreshRandomness: true,
+			Verdict: vtpmdetect.Verdict{Class: vtpmdetect.ClassH}},
 	}
 	f.tpm = tpmFacts{
-		address: "/dev/tpmrm0", nvIndex: tpm.DefaultIndex, node: &node{path: "/dev/tpmrm0", mode: 0o660, group: "tss", gid: 106},
+		address: "/dev/tpmrm0", nvIndex: tpm.DefaultIndex,
+		node: &node{path: "/dev/tpmrm0", mode: 0o660, group: "tss", gid: 106},
 		opened: &vtpmdetect.OpenedTPM{Address: "/dev/tpmrm0", Properties: &tpm.Properties{
 			Manufacturer: 0x49465800, VendorString: "SLB9670", SpecRevision: 116, MaxAuthFail: 32, ClockSafe: true,
 			Counters: 1, CountersAvail: 7, CountersMax: 8,
 		}},
 		counter: tpm.Status{State: tpm.Ready, Value: 250, First: 1, Defined: now.AddDate(-1, 0, 0)},
 	}
-	f.state = stateFacts{dir: "/var/lib/opmint", node: &node{path: "/var/lib/opmint", mode: fs.ModeDir | 0o700, owner: person{name: "root"}}}
+	f.state = stateFacts{dir: "/var/lib/opmint", node: &node{
+		path: "/var/lib/opmint", mode: fs.ModeDir | 0o700, owner: person{name: "root"},
+	}}
 	f.state.owner = &f.state.node.owner
 	f.state.disk.free, f.state.unread = 1<<30, store.ErrInUse
 	f.clock = clockFacts{now: now, synced: new(true)}
@@ -94,11 +98,15 @@ func TestJudge(t *testing.T) {
 		}, conditionWarning, "this container shows no TPM", "docker run --device /dev/tpmrm0 IMAGE"},
 		{"device", func(f *facts) { f.tpm.opened.Err = busy }, conditionWarning, "is in use", "opmint doctor"},
 		{"device", func(f *facts) { f.tpm.opened.Err = syscall.EBUSY }, conditionWarning, "is in use", "opmint doctor"},
-		{"device", func(f *facts) { f.tpm.opened.Err = errors.New("odd") }, conditionFailure, "(odd)", "systemctl poweroff"},
+		{"device", func(f *facts) { f.tpm.opened.Err = errors.New("odd") }, conditionFailure, "(odd)",
+			"systemctl poweroff"},
 		{"device", func(f *facts) { f.tpm = tpmFacts{address: "/dev/tpmrm0", openErr: fs.ErrNotExist} },
 			conditionFailure, "not exist", "modprobe -a tpm_crb tpm_tis"},
-		{"device", func(f *facts) { f.tpm = tpmFacts{address: "tcp:[::1]:2321", openErr: syscall.ECONNREFUSED} }, conditionFailure,
-			"nobody answers", "swtpm socket --tpm2 --tpmstate dir=DIR --server type=tcp,bindaddr=::1,port=2321 --flags not-need-init,startup-clear"},
+		{"device", func(f *facts) { f.tpm = tpmFacts{address: "tcp:[::1]:2321", openErr: syscall.ECONNREFUSED} },
+			conditionFailure,
+			"nobody answers",
+			"swtpm socket --tpm2 --tpmstate dir=DIR --server type=tcp,bindaddr=::1,port=2321 --flags " +
+				"not-need-init,startup-clear"},
 		{"device", func(f *facts) { f.tpm.opened.Err = denied }, conditionNotChecked, "see permissions", ""},
 		{"permissions", func(f *facts) { f.tpm.opened.Err = denied; f.me = person{uid: 1000, name: "alice"} },
 			conditionNotChecked, "need not: the daemon does", "sudo opmint doctor"},
@@ -110,17 +118,22 @@ func TestJudge(t *testing.T) {
 			conditionWarning, "the TPM takes none", "tpm2_dictionarylockout --clear-lockout -T device:/dev/tpmrm0"},
 		{"lockout", func(f *facts) {
 			f.tpm.opened.Properties.InLockout, f.tpm.opened.Properties.LockoutAuthSet = true, true
-		}, conditionWarning, "the TPM takes none", "tpm2_dictionarylockout --clear-lockout --auth file:- -T device:/dev/tpmrm0"},
-		{"lockout", func(f *facts) { f.tpm.opened.Properties.WriteRecovery = 4000 }, conditionWarning, "in 4000 ms", "opmint doctor"},
+		}, conditionWarning, "the TPM takes none",
+			"tpm2_dictionarylockout --clear-lockout --auth file:- -T device:/dev/tpmrm0"},
+		{"lockout", func(f *facts) { f.tpm.opened.Properties.WriteRecovery = 4000 }, conditionWarning, "in 4000 ms",
+			"opmint doctor"},
 		{"nv", func(f *facts) { f.tpm.opened.Properties.CountersAvail = 0 }, conditionOK, "room for 0 more, 8 at most", ""},
-		{"index", func(f *facts) { f.tpm.counter.State, f.daemon = tpm.Absent, daemonFacts{} }, conditionOK, "nothing is there yet", ""},
-		{"index", func(f *facts) { f.tpm.counter.State = tpm.Unfinished }, conditionWarning, "never counted", "opmint provision"},
+		{"index", func(f *facts) { f.tpm.counter.State, f.daemon = tpm.Absent, daemonFacts{} }, conditionOK,
+			"nothing is there yet", ""},
+		{"index", func(f *facts) { f.tpm.counter.State = tpm.Unfinished }, conditionWarning, "never counted",
+			"opmint provision"},
 		{"index", func(f *facts) {
 			f.tpm.counter.State, f.tpm.counter.Problem = tpm.Stranger, tpm.ErrStranger
 			f.tpm.indexes = []uint32{0x01901d01, 0x01901d02}
 		}, conditionFailure, "not opmint's", "mkdir -p /etc/systemd/system/opmintd.service.d && " +
 			`printf '[Service]\nExecStart=\nExecStart=%s\n' '/usr/bin/opmintd --state=/srv/opmint --nv-index 0x01901d05 --nv-index 0x01901d03'` +
-			" | tee /etc/systemd/system/opmintd.service.d/flags.conf && systemctl daemon-reload && systemctl restart opmintd.service"},
+			" | tee /etc/systemd/system/opmintd.service.d/flags.conf && systemctl daemon-reload && systemctl restart " +
+			"opmintd.service"},
 		{"index", func(f *facts) { f.tpm.indexErr = fs.ErrPermission }, conditionNotChecked, "is closed to you", ""},
 		{"index", func(f *facts) { f.tpm.counter.State, f.state.owner = tpm.AuthLost, &person{uid: 999, name: "opmint"} },
 			conditionFailure, "is lost", "runuser -u opmint -- opmint provision --new-index --state /var/lib/opmint"},
@@ -128,14 +141,19 @@ func TestJudge(t *testing.T) {
 			f.tpm.opened.EKCertificates = [][]byte{{1}}
 			f.class.report.Evidence.TPM.EKIssuer = "CN=maker"
 		}, conditionOK, "issued by CN=maker, which was not verified", ""},
-		{"clock", func(f *facts) { f.clock.synced = new(false) }, conditionWarning, "nobody sets it right", "timedatectl set-ntp true"},
-		{"clock", func(f *facts) { f.clock.built = f.clock.now.Add(time.Hour) }, conditionWarning, "before this program was made",
+		{"clock", func(f *facts) { f.clock.synced = new(false) }, conditionWarning, "nobody sets it right",
 			"timedatectl set-ntp true"},
-		{"clock", func(f *facts) { f.tpm.opened.Properties.ClockSafe = false }, conditionOK, "on which nothing depends", ""},
-		{"state", func(f *facts) { f.state.err = fs.ErrNotExist }, conditionWarning, "a daemon runs", "opmint doctor --state DIR"},
+		{"clock", func(f *facts) { f.clock.built = f.clock.now.Add(time.Hour) }, conditionWarning,
+			"before this program was made",
+			"timedatectl set-ntp true"},
+		{"clock", func(f *facts) { f.tpm.opened.Properties.ClockSafe = false }, conditionOK, "on which nothing depends",
+			""},
+		{"state", func(f *facts) { f.state.err = fs.ErrNotExist }, conditionWarning, "a daemon runs",
+			"opmint doctor --state DIR"},
 		{"state", func(f *facts) { f.state.disk.kind = "nfs" }, conditionWarning, "is on nfs", "mkdir"},
 		{"state", func(f *facts) { f.state.disk.kind = "tmpfs" }, conditionWarning, "in memory only", "mkdir"},
-		{"state", func(f *facts) { f.state.disk.free = 2 << 20 }, conditionWarning, "only 2 MB left", "journalctl --vacuum-size=100M"},
+		{"state", func(f *facts) { f.state.disk.free = 2 << 20 }, conditionWarning, "only 2 MB left",
+			"journalctl --vacuum-size=100M"},
 		{"state", func(f *facts) {
 			f.state.owner = &person{uid: 999, name: "opmint"}
 			f.me = person{uid: 1000, name: "alice"}
@@ -145,16 +163,19 @@ func TestJudge(t *testing.T) {
 			conditionWarning, "not installed", "apt-get install opmint"},
 		{"unit", func(f *facts) { f.unit.socket["UnitFileState"] = "disabled" },
 			conditionWarning, "not enabled", "systemctl enable opmintd.socket"},
-		{"unit", func(f *facts) { f.unit.service["ActiveState"] = "inactive" }, conditionOK, "starts with the first request", ""},
+		{"unit", func(f *facts) { f.unit.service["ActiveState"] = "inactive" }, conditionOK,
+			"starts with the first request", ""},
 		{"daemon", func(f *facts) { f.daemon.ready.Warning = "slow" }, conditionWarning, "slow", "opmint doctor"},
 		{"version", func(f *facts) { f.daemon.health.Version = "v0.1.0" }, conditionWarning, "opmintd v0.1.0",
 			"systemctl restart opmintd.service"},
-		{"class", func(f *facts) { f.class.report.Verdict.Class = vtpmdetect.ClassV }, conditionWarning, "what is seen now says v",
+		{"class", func(f *facts) { f.class.report.Verdict.Class = vtpmdetect.ClassV }, conditionWarning,
+			"what is seen now says v",
 			"systemctl restart opmintd.service"},
 		{"class", func(f *facts) { f.daemon.identity.Assumed = true }, conditionOK, "by the operator's word", ""},
 		{"class", func(f *facts) {
 			f.daemon.identity.Class, f.daemon.identity.Rollbacks = keygen.ClassV, []api.Rollback{{What: "tpm"}}
-		}, conditionWarning, "the TPM's counter went back once", "opmint provision --new-index && systemctl restart opmintd.service"},
+		}, conditionWarning, "the TPM's counter went back once",
+			"opmint provision --new-index && systemctl restart opmintd.service"},
 		{"randomness", func(f *facts) { f.class.fresh = false }, conditionOK, "this is no VM", ""},
 		{"randomness", func(f *facts) { f.class.fresh, f.class.report.Verdict.Host = false, vtpmdetect.HostVM },
 			conditionWarning, "can repeat names", "virt-xml DOMAIN --edit --cpu host-passthrough"},
@@ -176,32 +197,6 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-func TestWear(t *testing.T) {
-	now := time.Date(2026, 7, 1, 0, 0, 0, 0, time.UTC)
-	for _, c := range []struct {
-		value, first uint64
-		age          time.Duration
-		state        condition
-		says         string
-	}{
-		{250, 1, year, conditionOK, "250 of some 500000 writes that a TPM survives (0.1 %) since 2025-07-01; at this rate there is no end to it"},
-		{1250, 1001, year, conditionOK, "250 of some 500000"},
-		{10_000, 1, year, conditionOK, "(2.0 %) since 2025-07-01; at this rate enough for 49 years"},
-		{100_000, 1, year, conditionWarning, "at this rate it is worn out in 4.0 years"},
-		{300_000, 1, 10 * year, conditionWarning, "think of another board"},
-		{7, 1, time.Hour, conditionOK, "the rate cannot be told before a day has passed"},
-		{7, 0, 0, conditionOK, "at most 7 of some 500000 writes that a TPM survives (0.0 %); since when is not known here"},
-	} {
-		status := tpm.Status{State: tpm.Ready, Value: c.value, First: c.first}
-		if c.age > 0 {
-			status.Defined = now.Add(-c.age)
-		}
-		if f := judgeWear(status, now); f.State != c.state || !strings.Contains(f.Says, c.says) {
-			t.Errorf("%+v: %+v, want %s with %q", c, f, c.state, c.says)
-		}
-	}
-}
-
 func TestAdopt(t *testing.T) {
 	f := content()
 	for flag, want := range map[string]string{"state": "/srv/opmint", "nv-index": "0x01901d05", "tpm": ""} {
@@ -212,7 +207,8 @@ func TestAdopt(t *testing.T) {
 	cmd := newDoctorCommand()
 	must(t, cmd.ParseFlags([]string{"--state", "mine"}))
 	must(t, f.adopt(cmd))
-	if state, index := cmd.Flag("state").Value.String(), cmd.Flag("nv-index").Value.String(); state != "mine" || index != "0x01901d05" {
+	state, index := cmd.Flag("state").Value.String(), cmd.Flag("nv-index").Value.String()
+	if state != "mine" || index != "0x01901d05" {
 		t.Errorf("adopted --state %s --nv-index %s", state, index)
 	}
 }

@@ -35,16 +35,17 @@ func clockSynced() *bool {
 	return new(state != timeError)
 }
 
-// listener returns the process that listens where conn leads, 0 if that is not known.
-func listener(conn *net.UnixConn) (pid int) {
+// listener returns the process that listens where conn leads, and whose it is; pid is 0
+// if that is not known.
+func listener(conn *net.UnixConn) (pid, uid int) {
 	raw, err := conn.SyscallConn()
 	if err != nil {
-		return 0
+		return 0, 0
 	}
 	_ = raw.Control(func(fd uintptr) {
 		if peer, err := syscall.GetsockoptUcred(int(fd), syscall.SOL_SOCKET, syscall.SO_PEERCRED); err == nil {
-			pid = int(peer.Pid)
+			pid, uid = int(peer.Pid), int(peer.Uid)
 		}
 	})
-	return pid
+	return pid, uid
 }

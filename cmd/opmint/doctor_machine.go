@@ -40,7 +40,8 @@ func checkClock(f *facts) finding {
 	now := f.clock.now.UTC().Format(time.RFC3339)
 	switch {
 	case f.clock.now.Before(f.clock.built):
-		return warning(remedy, "it shows %s, before this program was made: names are safe, and what is kept for a time is not", now)
+		return warning(remedy,
+			"it shows %s, before this program was made: names are safe, and what is kept for a time is not", now)
 	case f.clock.synced != nil && !*f.clock.synced:
 		return warning(remedy, "it shows %s, and nobody sets it right: names are safe, and times in logs may be wrong", now)
 	case f.tpm.answers() && !f.tpm.opened.Properties.ClockSafe:
@@ -104,8 +105,9 @@ func checkClass(f *facts) finding {
 		return warning(f.provision(" --new-index")+" && "+f.restart("TERM"),
 			"%s; the TPM's counter went back once: on a machine that is no VM, a new index makes class h possible again", says)
 	case vtpmdetect.Class(id.Class.String()) != seen.Class:
-		return warning(f.restart("TERM"), "%s, says the daemon; what is seen now says %s: %s; it may have been told otherwise, "+
-			"or have seen less when it started", says, seen.Class, firstReason(seen))
+		return warning(f.restart("TERM"),
+			"%s, says the daemon; what is seen now says %s: %s; it may have been told otherwise, "+
+				"or have seen less when it started", says, seen.Class, firstReason(seen))
 	}
 	return good("%s; %s", says, firstReason(seen))
 }

@@ -149,9 +149,11 @@ func checkPermissions(f *facts) finding {
 		return failure("sudo opmint doctor"+f.typed.daemon,
 			"you are %v, who may not use %s: a folder above it is closed to you", &f.me, f.tpm.address)
 	case n.mode.Perm()&0o060 == 0o060 && n.gid != 0:
-		return failure(f.admit(&f.me, n), "you are %v, who may not use the TPM: %v; a new group counts from the next login on", &f.me, n)
+		return failure(f.admit(&f.me, n),
+			"you are %v, who may not use the TPM: %v; a new group counts from the next login on", &f.me, n)
 	}
-	return failure(f.admit(&f.me, n), "you are %v, who may not use the TPM: %v; for a device it holds until the next start", &f.me, n)
+	return failure(f.admit(&f.me, n),
+		"you are %v, who may not use the TPM: %v; for a device it holds until the next start", &f.me, n)
 }
 
 // mayUse tells who uses the TPM without trouble.

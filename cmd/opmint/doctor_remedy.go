@@ -137,7 +137,8 @@ func (f *facts) elsewhere(flag, value string) string {
 	}
 	// A systemd of Debian 12 has no `systemctl edit --stdin` yet.
 	folder := f.unit.dropIns()
-	return fmt.Sprintf("%[1]smkdir -p %[2]s && printf '[Service]\\nExecStart=\\nExecStart=%%s\\n' %[3]s | %[1]stee %[2]s/flags.conf && "+
+	return fmt.Sprintf("%[1]smkdir -p %[2]s && "+
+		"printf '[Service]\\nExecStart=\\nExecStart=%%s\\n' %[3]s | %[1]stee %[2]s/flags.conf && "+
 		"%[4]s daemon-reload && %[4]s restart %[5]s",
 		f.unitOwner(), folder, quote(f.unit.execStart+flag), f.systemctl(), serviceUnit)
 }

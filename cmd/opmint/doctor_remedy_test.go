@@ -159,7 +159,7 @@ var socketTroubles = []trouble{
 		w.daemon()
 		must(w.t, os.Chmod(w.socket, 0o666))
 	}},
-	{name: "stuck", check: "daemon", says: "it says nothing for 5s", make: func(w *ward) {
+	{name: "stuck", check: "daemon", says: "it says nothing for 10s", make: func(w *ward) {
 		must(w.t, w.daemon().cmd.Process.Signal(syscall.SIGSTOP))
 	}},
 	{name: "cannot mint", check: "daemon", says: "it cannot mint", make: func(w *ward) {

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"os/user"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -19,7 +20,7 @@ import (
 const (
 	// helloTime is how long a daemon may take to say that it is there, for which it
 	// needs nothing.
-	helloTime = 5 * time.Second
+	helloTime = 10 * time.Second
 	// answerTime is how long it may take for what it asks of the TPM.
 	answerTime = 40 * time.Second
 )
@@ -40,7 +41,7 @@ type socketFacts struct {
 const opmintGroup = "opmint"
 
 // lookAtSocket knocks at the socket, unless that would start a daemon.
-func lookAtSocket(client *api.Client, u *unitFacts) socketFacts {
+func lookAtSocket(client *api.Client, u *unitFacts, me int) socketFacts {
 	s := socketFacts{path: cmp.Or(client.Socket, api.ClientSocket())}
 	if _, err := user.LookupGroup(opmintGroup); err == nil {
 		s.group = opmintGroup
@@ -54,20 +55,24 @@ func lookAtSocket(client *api.Client, u *unitFacts) socketFacts {
 	}
 	defer conn.Close()
 	s.listens = true
-	if s.pid = listener(conn.(*net.UnixConn)); s.pid > 0 {
+	var uid int
+	if s.pid, uid = listener(conn.(*net.UnixConn)); s.pid > 0 && (uid == 0 || uid == me) {
 		s.command = commandLine(s.pid)
 	}
 	return s
 }
 
-// commandLine returns how a process was started, for a shell; empty if that is not to
-// be seen.
+// commandLine returns how a daemon was started, for a shell; empty if that is not to be
+// seen, or it is no opmintd: what anybody calls a process is nothing to be typed.
 func commandLine(pid int) string {
 	args, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 	if err != nil {
 		return ""
 	}
 	words := strings.Split(strings.TrimSuffix(string(args), "\x00"), "\x00")
+	if filepath.Base(words[0]) != "opmintd" {
+		return ""
+	}
 	for i, word := range words {
 		words[i] = quote(word)
 	}
@@ -113,7 +118,8 @@ func checkSocket(f *facts) finding {
 	case s.err != nil:
 		return notChecked("%v", s.err)
 	case s.node.mode.Type() != fs.ModeSocket:
-		return failure(fmt.Sprintf("mv %s %[1]s.aside && %s", quote(s.path), f.start()), "%s is no socket: move it away", s.path)
+		return failure(fmt.Sprintf("mv %s %[1]s.aside && %s", quote(s.path), f.start()),
+			"%s is no socket: move it away", s.path)
 	case f.unit.sleeps():
 		return good("%s: systemd listens there, and starts the daemon with the first request", s.path)
 	case errors.Is(s.dialErr, fs.ErrPermission):
@@ -137,7 +143,8 @@ func checkGroup(f *facts) finding {
 	case s.node.mode.Perm()&0o006 != 0:
 		return failure(chmod, "%v: every user of the machine can take names", s.node)
 	case errors.Is(s.dialErr, fs.ErrPermission) && s.node.mode.Perm()&0o020 != 0:
-		return failure(f.admit(&f.me, s.node), "you are %v, and %v: join its group, which counts from the next login on", &f.me, s.node)
+		return failure(f.admit(&f.me, s.node),
+			"you are %v, and %v: join its group, which counts from the next login on", &f.me, s.node)
 	case errors.Is(s.dialErr, fs.ErrPermission):
 		return notChecked("%v: it is for its owner and root only", s.node)
 	case s.group != "" && s.node.owner.uid == 0 && s.node.group != s.group:
@@ -172,15 +179,18 @@ func checkDaemon(f *facts) finding {
 	case !f.socket.listens:
 		return notChecked("no daemon to ask: see socket")
 	case errors.Is(d.silence, context.DeadlineExceeded):
-		return failure(f.restart("KILL"), "it says nothing for %v: end it, which repeats no name, and start it again", helloTime)
+		return failure(f.restart("KILL"),
+			"it says nothing for %v: end it, which repeats no name, and start it again", helloTime)
 	case d.silence != nil:
-		return failure(f.elsewhere("socket", "PATH"), "what listens at the socket is no opmintd (%v): choose another place, here too", d.silence)
+		return failure(f.elsewhere("socket", "PATH"),
+			"what listens at the socket is no opmintd (%v): choose another place, here too", d.silence)
 	case errors.Is(d.readyErr, api.ErrUnavailable):
 		return failure(f.restart("TERM"), "it cannot mint (%v): when the lines above are right, start it anew", d.readyErr)
 	case d.readyErr != nil:
 		return notChecked("it does not say whether it can mint: %v", d.readyErr)
 	case d.ready.Warning != "":
-		return warning("opmint doctor"+f.typed.daemon, "%s; it goes by itself when the lines above are right", d.ready.Warning)
+		return warning("opmint doctor"+f.typed.daemon,
+			"%s; it goes by itself when the lines above are right", d.ready.Warning)
 	}
 	return good("it can mint, and claim another epoch")
 }

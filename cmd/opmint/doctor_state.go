@@ -120,18 +120,25 @@ func (f *facts) checkDisk() finding {
 		return failure(fmt.Sprintf("%smount -o remount,rw \"$(findmnt -n -o TARGET --target %s)\"", f.asRoot(), dir),
 			"%s cannot be written: its file system is read-only", s.dir)
 	case s.sync != nil:
-		return failure(f.elsewhere("state", "DIR"), "%s: what is written there cannot be made durable (%v): keep the state in another folder", s.dir, s.sync)
+		return failure(f.elsewhere("state", "DIR"),
+			"%s: what is written there cannot be made durable (%v): keep the state in another folder", s.dir, s.sync)
 	case d.free < noRoom:
 		return failure(f.asRoot()+"journalctl --vacuum-size=100M", "%s: its disk is full: make room, for example so", s.dir)
 	case d.free < littleRoom:
-		return warning(f.asRoot()+"journalctl --vacuum-size=100M", "%s: its disk has only %d MB left: make room, for example so", s.dir, d.free>>20)
+		return warning(f.asRoot()+"journalctl --vacuum-size=100M",
+			"%s: its disk has only %d MB left: make room, for example so", s.dir, d.free>>20)
 	case d.kind == "tmpfs":
-		return warning(f.elsewhere("state", "DIR"), "%s is in memory only, and is gone with the machine's next start, with the counter's secret", s.dir)
+		return warning(f.elsewhere("state", "DIR"),
+			"%s is in memory only, and is gone with the machine's next start, with the counter's secret", s.dir)
 	case d.kind != "":
-		return warning(f.elsewhere("state", "DIR"), "%s is on %s, where locks and durable writes are not certain", s.dir, d.kind)
+		return warning(f.elsewhere("state", "DIR"),
+			"%s is on %s, where locks and durable writes are not certain", s.dir, d.kind)
 	}
 	return good("%v; %d MB free", s.node, d.free>>20)
 }
+
+// beginEmpty says what it means to do without the journal.
+const beginEmpty = "begin an empty one: names do not repeat but for chance, and what was named before is forgotten"
 
 // checkFormat judges the journal in the state folder.
 func checkFormat(f *facts) finding {
@@ -148,10 +155,10 @@ func checkFormat(f *facts) finding {
 		return failure(f.install(), "%v", s.unread)
 	case errors.Is(s.unread, store.ErrLost):
 		return failure(fmt.Sprintf("%srm %s.created", as, path),
-			"the journal is lost: put a backup in its place, or begin an empty one, with which no name repeats and old intents are forgotten")
+			"the journal is lost: put a backup in its place, or %s", beginEmpty)
 	case errors.Is(s.unread, store.ErrDamaged):
 		return failure(fmt.Sprintf("%smv %s %[2]s.damaged && %[1]srm -f %[2]s.created", as, path),
-			"%v: put a backup in its place, or begin an empty one, with which no name repeats and old intents are forgotten", s.unread)
+			"%v: put a backup in its place, or %s", s.unread, beginEmpty)
 	case errors.Is(s.unread, store.ErrForeign) && s.strange():
 		return failure(fmt.Sprintf("%smv %s %[2]s.aside", as, path), "%v: move it away", s.unread)
 	case errors.Is(s.unread, store.ErrForeign):

@@ -110,7 +110,8 @@ func checkDevice(f *facts) finding {
 	case err != nil:
 		return f.noAnswer(err)
 	case t.opened.Properties.FailureMode:
-		return failure(f.asRoot()+"systemctl poweroff", "%s is in failure mode and does nothing: switch the machine off, and on again", t.address)
+		return failure(f.asRoot()+"systemctl poweroff",
+			"%s is in failure mode and does nothing: switch the machine off, and on again", t.address)
 	}
 	p := t.opened.Properties
 	return good("%s: a TPM 2.0 of maker %s, %q, firmware %x.%x, specification %d.%02d", t.address, maker(p.Manufacturer),
@@ -128,7 +129,8 @@ func (f *facts) noTPM() finding {
 			"this container shows no TPM, so names can only be of class j: give it the device, or say --tpm none")
 	}
 	return warning(f.asRoot()+"systemctl reboot --firmware-setup",
-		"this machine shows no TPM, so names can only be of class j: if it has one, switch it on in the firmware's setup; else say --tpm none")
+		"this machine shows no TPM, so names can only be of class j: if it has one, switch it on in the firmware's "+
+			"setup; else say --tpm none")
 }
 
 // noAnswer says what to do about a TPM that is to be there and does not answer.
@@ -144,11 +146,14 @@ func (f *facts) noAnswer(err error) finding {
 		return warning("opmint doctor"+f.typed.daemon, "%s is in use, by a daemon or another program: try again", address)
 	case errors.Is(err, tpm.ErrTPM1):
 		return failure(f.asRoot()+"systemctl reboot --firmware-setup",
-			"%s is a TPM 1.2, and opmint needs a TPM 2.0: some can be set to it in the firmware's setup; else say --tpm none", address)
+			"%s is a TPM 1.2, and opmint needs a TPM 2.0: some can be set to it in the firmware's setup; else say --tpm none",
+			address)
 	case errors.Is(err, tpm.ErrNotStarted):
-		return failure(f.tpm2("tpm2_startup --clear"), "%s was not started, which the machine's firmware should have done", address)
+		return failure(f.tpm2("tpm2_startup --clear"),
+			"%s was not started, which the machine's firmware should have done", address)
 	case gone && unix:
-		return failure(softwareTPM("unixio,path="+quote(path)), "nobody answers at %s: start the software TPM whose state is in the folder DIR", address)
+		return failure(softwareTPM("unixio,path="+quote(path)),
+			"nobody answers at %s: start the software TPM whose state is in the folder DIR", address)
 	case gone && tcp:
 		host, port, _ := net.SplitHostPort(target) // tpm.Open has done it, too
 		return failure(softwareTPM("tcp,bindaddr="+quote(host)+",port="+quote(port)),
@@ -156,9 +161,11 @@ func (f *facts) noAnswer(err error) finding {
 	case gone || address == tpm.Auto:
 		return failure(f.asRoot()+"modprobe -a tpm_crb tpm_tis", "%v", err)
 	case unix || tcp:
-		return failure("opmint doctor"+f.typed.daemon+" --tpm ADDRESS", "what is at %s is no TPM 2.0 (%v): say the address of one", address, err)
+		return failure("opmint doctor"+f.typed.daemon+" --tpm ADDRESS",
+			"what is at %s is no TPM 2.0 (%v): say the address of one", address, err)
 	}
-	return failure(f.asRoot()+"systemctl poweroff", "%s does not answer as it should (%v): switch the machine off, and on again", address, err)
+	return failure(f.asRoot()+"systemctl poweroff",
+		"%s does not answer as it should (%v): switch the machine off, and on again", address, err)
 }
 
 // softwareTPM starts swtpm, which serves one connection after the other.

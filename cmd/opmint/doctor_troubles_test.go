@@ -91,7 +91,8 @@ func (w *ward) onDisk(options, command string) {
 	disk := filepath.Join(w.dir, "disk")
 	must(w.t, os.Mkdir(disk, 0o700))
 	must(w.t, os.Mkdir(w.state, 0o700))
-	w.enter("mount -t tmpfs -o size=20m none " + disk + " && cd " + disk + " && mkdir lower upper work && chmod 700 upper && " +
+	w.enter("mount -t tmpfs -o size=20m none " + disk + " && cd " + disk + " && " +
+		"mkdir lower upper work && chmod 700 upper && " +
 		"mount -t overlay -o " + options + "lowerdir=lower,upperdir=upper,workdir=work none " + w.state + " && " + command)
 }
 

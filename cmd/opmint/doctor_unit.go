@@ -156,7 +156,8 @@ var exitReasons = map[string]string{
 func (u unit) failed() string {
 	switch u["Result"] {
 	case "start-limit-hit":
-		return "it was started too often within a short time, and systemd has given up, so that it does not wear out the TPM"
+		return "it was started too often within a short time, and systemd has given up, so that it does not wear out " +
+			"the TPM"
 	case "exit-code":
 		if reason, known := exitReasons[u["ExecMainStatus"]]; known {
 			return "it ended with code " + u["ExecMainStatus"] + ", " + reason
@@ -188,7 +189,8 @@ func checkUnit(f *facts) finding {
 	case !u.installed():
 		return warning(f.install(), "%s is not installed, so nobody starts the daemon with the machine", serviceUnit)
 	case u.service["LoadState"] == "masked" || u.socket["LoadState"] == "masked":
-		return failure(ctl+" unmask "+serviceUnit+" "+socketUnit+" && "+ctl+" enable --now "+first, "%s is masked: systemd may not start it", first)
+		return failure(ctl+" unmask "+serviceUnit+" "+socketUnit+" && "+ctl+" enable --now "+first,
+			"%s is masked: systemd may not start it", first)
 	case u.service["ActiveState"] == "failed":
 		return failure(ctl+" reset-failed "+serviceUnit+" "+socketUnit+" && "+f.start(),
 			"%s failed: %s; its log: journalctl -u %[1]s", serviceUnit, u.service.failed())
@@ -197,9 +199,11 @@ func checkUnit(f *facts) finding {
 	case !u.service.active() && !u.socket.active() && u.service["ActiveState"] != "activating":
 		return failure(ctl+" enable --now "+first, "%s is installed and not started", first)
 	case u.service["UnitFileState"] != "enabled" && u.socket["UnitFileState"] != "enabled":
-		return warning(ctl+" enable "+first, "%s runs, and would not after the machine's next start: it is not enabled", first)
+		return warning(ctl+" enable "+first,
+			"%s runs, and would not after the machine's next start: it is not enabled", first)
 	case u.service["ActiveState"] == "activating":
-		return warning("journalctl -n 20 -u "+serviceUnit, "%s is starting; so far %s restarts", serviceUnit, u.service["NRestarts"])
+		return warning("journalctl -n 20 -u "+serviceUnit,
+			"%s is starting; so far %s restarts", serviceUnit, u.service["NRestarts"])
 	case u.sleeps():
 		return good("%s listens; the daemon starts with the first request", socketUnit)
 	}

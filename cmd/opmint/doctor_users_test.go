@@ -19,13 +19,14 @@ var userTroubles = []trouble{
 		must(w.t, os.Chmod(w.tpmPath(), 0o600))
 		w.someone = nobody()
 	}},
-	{name: "TPM of a group", check: "permissions", says: "a new group counts from the next login on", make: func(w *ward) {
-		must(w.t, os.Chmod(filepath.Dir(w.tpmPath()), 0o755))
-		must(w.t, os.Chown(w.tpmPath(), -1, 2))
-		must(w.t, os.Chmod(w.tpmPath(), 0o660))
-		w.someone = nobody()
-		w.usermod("bin")
-	}, then: func(w *ward) { w.login(2) }},
+	{name: "TPM of a group", check: "permissions", says: "a new group counts from the next login on",
+		make: func(w *ward) {
+			must(w.t, os.Chmod(filepath.Dir(w.tpmPath()), 0o755))
+			must(w.t, os.Chown(w.tpmPath(), -1, 2))
+			must(w.t, os.Chmod(w.tpmPath(), 0o660))
+			w.someone = nobody()
+			w.usermod("bin")
+		}, then: func(w *ward) { w.login(2) }},
 	{name: "TPM closed to the daemon", check: "permissions", says: "the daemon runs as nobody", make: func(w *ward) {
 		must(w.t, os.Chown(w.tpmPath(), -1, 2))
 		must(w.t, os.Chmod(w.tpmPath(), 0o660))
@@ -39,13 +40,14 @@ printf 'Id=opmintd.service\nLoadState=loaded\nActiveState=active\nUnitFileState=
 		w.once()
 		must(w.t, os.Chown(w.state, 65534, -1))
 	}},
-	{name: "not a member", check: "group", says: "join its group, which counts from the next login on", make: func(w *ward) {
-		w.daemon()
-		must(w.t, os.Chown(w.socket, -1, 2))
-		must(w.t, os.Chmod(w.socket, 0o660))
-		w.someone = nobody()
-		w.usermod("bin")
-	}, then: func(w *ward) { w.login(2) }},
+	{name: "not a member", check: "group", says: "join its group, which counts from the next login on",
+		make: func(w *ward) {
+			w.daemon()
+			must(w.t, os.Chown(w.socket, -1, 2))
+			must(w.t, os.Chmod(w.socket, 0o660))
+			w.someone = nobody()
+			w.usermod("bin")
+		}, then: func(w *ward) { w.login(2) }},
 }
 
 // tpmPath is the path of the TPM's socket.

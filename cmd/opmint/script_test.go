@@ -33,6 +33,8 @@ func TestScripts(t *testing.T) {
 			env.Setenv("J", "j1-mfy3v2w0adrxb1b0pz-00000001-00000000-fn79s05xzn12hmmb16")
 			env.Setenv("S", "s1-9b5b4wc2gktwxhk4hvfq2nettx20hcbxgdrcct3wc95jwhwkb2q3a5a")
 			env.Setenv("NEWLINE", "\n")
+			// The race detector would sleep a second at each exit.
+			env.Setenv("GORACE", "atexit_sleep_ms=0")
 			env.Setenv(api.SocketVariable, filepath.Join(env.WorkDir, "s"))
 			d := new(testDaemon)
 			env.Values[daemonKey] = d

@@ -80,7 +80,7 @@ func counterText(id *api.Identity) string {
 // meanings says what a rollback is, by what went back, and what follows from it.
 var meanings = map[string]string{
 	"tpm":        "the TPM went back in time, as with its VM; names are of class v until its counter is made anew",
-	"journal":    "the journal is older than the TPM's counter: restored, lost, or somebody else counts; no name repeats",
+	"journal":    "the journal is older than the TPM's counter: restored or lost, or somebody else counts",
 	"generation": "the machine was restored from a snapshot, or cloned; names go on under another identity",
 	"clock":      "the clock jumped, perhaps with the machine; names go on under another epoch",
 	"ledger":     "the ledger was restored from a backup; what it may have forgotten is not applied again",
@@ -108,7 +108,8 @@ func (s *screen) rollbacks(all []api.Rollback) {
 	}
 	for _, r := range all {
 		s.line("rollback", "%s at %s: %s (seen %s, expected %s)", r.What, r.Time.Format(time.RFC3339),
-			cmp.Or(meanings[r.What], "this version does not know what it means"), rollbackUnit(r.What, r.Seen), rollbackUnit(r.What, r.Expected))
+			cmp.Or(meanings[r.What], "this version does not know what it means"),
+			rollbackUnit(r.What, r.Seen), rollbackUnit(r.What, r.Expected))
 	}
 }
 

@@ -59,7 +59,8 @@ func TestStatusAsksAtOnce(t *testing.T) {
 func TestPrintStatus(t *testing.T) {
 	id := &api.Identity{
 		Class: keygen.ClassV, Epoch: 25_000, Counter: new(uint64(25_000)), FreshRandomness: true,
-		Evidence: vtpmdetect.Evidence{TPM: &vtpmdetect.TPM{Manufacturer: 0x49465800, VendorString: new("SLB9670"), Driver: "tpm_tis"}},
+		Evidence: vtpmdetect.Evidence{TPM: &vtpmdetect.TPM{Manufacturer: 0x49465800, VendorString: new("SLB9670"),
+			Driver: "tpm_tis"}},
 		Verdict: vtpmdetect.Verdict{TPM: vtpmdetect.TPMShared, Host: vtpmdetect.HostVM, Class: vtpmdetect.ClassV,
 			Reasons: []vtpmdetect.Reason{{Why: "a chip, seen from a VM"}}},
 	}
