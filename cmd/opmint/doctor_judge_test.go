@@ -137,6 +137,11 @@ func TestJudge(t *testing.T) {
 		{"index", func(f *facts) { f.tpm.indexErr = fs.ErrPermission }, conditionNotChecked, "is closed to you", ""},
 		{"index", func(f *facts) { f.tpm.counter.State, f.state.owner = tpm.AuthLost, &person{uid: 999, name: "opmint"} },
 			conditionFailure, "is lost", "runuser -u opmint -- opmint provision --new-index --state /var/lib/opmint"},
+		{"index", func(f *facts) {
+			f.tpm.counter.State, f.state.owner = tpm.AuthLost, &person{uid: 999, name: "opmint"}
+			f.state.node.group, f.unit.service["SupplementaryGroups"] = "opmint", "tss"
+		}, conditionFailure, "is lost",
+			"runuser -u opmint -g opmint -G tss -- opmint provision --new-index --state /var/lib/opmint"},
 		{"ek-certificate", func(f *facts) {
 			f.tpm.opened.EKCertificates = [][]byte{{1}}
 			f.class.report.Evidence.TPM.EKIssuer = "CN=maker"

@@ -103,7 +103,12 @@ func (f *facts) provision(more string) string {
 		command += " --state " + quote(f.state.dir)
 	}
 	if f.me.uid == 0 {
-		return "runuser -u " + quote(owner.name) + " -- " + command
+		as := "runuser -u " + quote(owner.name)
+		// Those by which the unit lets its user use the TPM.
+		if groups := strings.Fields(f.unit.service["SupplementaryGroups"]); len(groups) > 0 {
+			as += " -g " + quote(f.state.node.group) + " -G " + strings.Join(groups, " -G ")
+		}
+		return as + " -- " + command
 	}
 	return "sudo -u " + quote(owner.name) + " " + command
 }

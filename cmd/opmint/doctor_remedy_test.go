@@ -68,7 +68,7 @@ var indexTroubles = []trouble{
 			AuthHandle: tpm2.TPMRHOwner, NVIndex: tpm2.NamedHandle{Handle: tpm2.TPMHandle(0x01901d01), Name: name},
 		})
 	}},
-	{name: "no room", check: "nv", says: "room for 0 more", make: func(w *ward) {
+	{name: "no room", check: "nv", says: "with room for 0 more", make: func(w *ward) {
 		var full error
 		for handle := tpm2.TPMHandle(0x01800000); full == nil; handle++ {
 			_, full = askAt(w.tpm.Addr(), defineCounterAt(handle))

@@ -200,7 +200,7 @@ func checkNV(f *facts) finding {
 		return f.tpm.silent()
 	}
 	p := f.tpm.opened.Properties
-	room := fmt.Sprintf("%d counters in the TPM, room for %d more", p.Counters, p.CountersAvail)
+	room := fmt.Sprintf("counters in the TPM: %d, with room for %d more", p.Counters, p.CountersAvail)
 	if p.CountersMax > 0 {
 		room += fmt.Sprintf(", %d at most", p.CountersMax)
 	}

@@ -103,7 +103,7 @@ func (s *screen) rollbacks(all []api.Rollback) {
 		s.line("memory", "since %s: what was named before may be forgotten", since.Format(time.RFC3339))
 	}
 	if older := len(all) - shownRollbacks; older > 0 {
-		s.line("rollback", "%d older ones, with --json", older)
+		s.line("rollback", "older ones: %d, with --json", older)
 		all = all[older:]
 	}
 	for _, r := range all {

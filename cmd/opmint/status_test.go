@@ -77,7 +77,7 @@ func TestPrintStatus(t *testing.T) {
 		`tpm       of maker IFX, "SLB9670", driver tpm_tis`,
 		"counter   25000: what the TPM's NV counter shows now; at most 5.0 % of some 500000 writes that a TPM survives",
 		"memory    since 2026-05-01T12:00:00Z: what was named before may be forgotten",
-		"rollback  1 older ones, with --json",
+		"rollback  older ones: 1, with --json",
 		"rollback  tpm at 2026-04-01T12:00:00Z: the TPM went back in time, as with its VM; " +
 			"names are of class v until its counter is made anew (seen 3, expected 4)",
 		"rollback  clock at 2026-06-01T12:00:00Z: the clock jumped, perhaps with the machine; " +
