@@ -83,6 +83,26 @@ func resume(t *testing.T, m *Machine, snapshot string) *VM {
 	return vm
 }
 
+// snapshot takes a snapshot of the machine.
+func snapshot(t *testing.T, vm *VM, name string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if err := vm.Snapshot(ctx, name); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// restore takes the machine back to a snapshot.
+func restore(t *testing.T, vm *VM, name string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if err := vm.Restore(ctx, name); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // call returns what the guest's task answers.
 func call[R any](t *testing.T, vm *VM, task string, arguments any) R {
 	t.Helper()
