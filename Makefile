@@ -38,7 +38,7 @@ soak:
 
 # On a real kernel with a virtual TPM, in QEMU.
 test-vm:
-	go test -tags vm -count=1 -timeout 6m ./vmtest/...
+	go test -tags vm -count=1 -timeout 20m ./vmtest/...
 
 # Every fuzz test in turn, for FUZZTIME each.
 fuzz:
