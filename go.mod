@@ -18,7 +18,10 @@ require (
 	pgregory.net/rapid v1.3.0
 )
 
-require go.etcd.io/bbolt v1.5.0
+require (
+	github.com/coreos/go-systemd/v22 v22.7.0
+	go.etcd.io/bbolt v1.5.0
+)
 
 require (
 	github.com/bahlo/generic-list-go v0.2.0 // indirect

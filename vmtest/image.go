@@ -34,39 +34,44 @@ var programs = []struct{ path, source string }{
 // diskDriver is what the kernel lacks to see the machine's disk, seen from the folder with its boot and lib folders.
 const diskDriver = "lib/modules/*/kernel/drivers/block/virtio_blk.ko.xz"
 
-// BuildInitramfs compiles the machine's programs and writes to path an initramfs of them, for a kernel that FindKernel
-// has found.
-func BuildInitramfs(ctx context.Context, kernel, path string) error {
-	folder, err := os.MkdirTemp("", "vmtest")
-	if err != nil {
-		return fmt.Errorf("build the initramfs: %w", err)
-	}
-	defer os.RemoveAll(folder)
-	if err := compile(ctx, folder); err != nil {
-		return err
-	}
-	var archive bytes.Buffer
+// BuildInitramfs writes to path an initramfs of the programs that Compile has put into folder, for a kernel that
+// FindKernel has found.
+func BuildInitramfs(kernel, folder, path string) error {
+	var files []file
 	for _, p := range programs {
 		content, err := os.ReadFile(filepath.Join(folder, filepath.Base(p.source)))
 		if err != nil {
 			return fmt.Errorf("build the initramfs: %w", err)
 		}
-		writeCPIO(&archive, p.path, content)
+		files = append(files, file{p.path, content})
 	}
+	return writeInitramfs(kernel, path, files)
+}
+
+// A file is one of the initramfs.
+type file struct {
+	path    string
+	content []byte
+}
+
+// writeInitramfs writes an initramfs of files and of what the kernel lacks.
+func writeInitramfs(kernel, path string, files []file) error {
 	driver, err := readOne(filepath.Join(filepath.Dir(filepath.Dir(kernel)), diskDriver))
 	if err != nil {
 		return fmt.Errorf("build the initramfs: %w", err)
 	}
-	writeCPIO(&archive, "virtio_blk.ko.xz", driver)
-	writeCPIO(&archive, "TRAILER!!!", nil)
+	var archive bytes.Buffer
+	for _, f := range append(files, file{"virtio_blk.ko.xz", driver}, file{"TRAILER!!!", nil}) {
+		writeCPIO(&archive, f.path, f.content)
+	}
 	if err := os.WriteFile(path, archive.Bytes(), 0o600); err != nil {
 		return fmt.Errorf("write the initramfs: %w", err)
 	}
 	return nil
 }
 
-// compile makes programs that need no library.
-func compile(ctx context.Context, folder string) error {
+// Compile puts the machine's programs into folder. They need no library.
+func Compile(ctx context.Context, folder string) error {
 	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", folder)
 	for _, p := range programs {
 		build.Args = append(build.Args, p.source)

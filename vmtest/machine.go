@@ -23,14 +23,20 @@ type Machine struct {
 	// Generation is the GUID that a hypervisor changes when it takes a machine back or clones it; empty: the machine has
 	// no such device. All runs of a machine have it or none.
 	Generation string
+	// System is the image of a disk as FindSystem gives it, with which the machine's disk begins; then Initramfs is one
+	// of BuildSystem. Empty: the disk is empty.
+	System string
 	// SMBIOS are values of QEMU's -smbios, such as "type=1,manufacturer=LENOVO".
 	SMBIOS []string
 }
 
-// Create makes the machine's disk, with an empty file system, and the place of its TPM's state.
+// Create makes the machine's disk and the place of its TPM's state.
 func (m *Machine) Create(ctx context.Context) error {
 	if err := os.MkdirAll(m.path("tpm"), 0o700); err != nil {
 		return fmt.Errorf("create machine: %w", err)
+	}
+	if m.System != "" {
+		return coverDisk(ctx, m.System, m.path("disk.qcow2"))
 	}
 	return createDisk(ctx, m.path("disk.qcow2"))
 }

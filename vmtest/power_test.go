@@ -63,7 +63,7 @@ func TestPowerLostWhileMinting(t *testing.T) {
 		cut := &cutter{vm: startDaemon(t, m)}
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
-		if err := cut.vm.Run(ctx, cut, "mint", "-n", "1000000"); err == nil {
+		if err := cut.vm.Run(ctx, cut, "/opmint", "mint", "-n", "1000000"); err == nil {
 			t.Fatal("minted a million names before the power was cut")
 		}
 		names := minted.add(t, cut.received, when)

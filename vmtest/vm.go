@@ -41,11 +41,11 @@ func (vm *VM) Call(ctx context.Context, task string, arguments, result any) erro
 	return nil
 }
 
-// Run has the guest run opmint with arguments, and writes to stdout what it prints, while it runs. Errors are as those
-// of Call; the program's own has what it complained of.
-func (vm *VM) Run(ctx context.Context, stdout io.Writer, arguments ...string) error {
+// Run has the guest run a program with arguments, and writes to stdout what it prints, while it runs. Errors are as
+// those of Call; the program's own has what it complained of.
+func (vm *VM) Run(ctx context.Context, stdout io.Writer, command ...string) error {
 	id := rand.Text()
-	_, err := vm.exchange(ctx, map[string]any{"id": id, "task": "opmint", "arguments": arguments}, id, stdout)
+	_, err := vm.exchange(ctx, map[string]any{"id": id, "task": "run", "arguments": command}, id, stdout)
 	if err != nil {
 		return fmt.Errorf("in the guest: %w", err)
 	}

@@ -18,24 +18,33 @@ import (
 // patience bounds what the machine does at one request. It takes seconds; a machine with other work takes longer.
 const patience = 3 * time.Minute
 
-// image holds the kernel and the initramfs that all tests boot.
-var image struct{ kernel, initramfs string }
+// image holds the kernel that all tests boot, with one initramfs or the other.
+var image struct{ kernel, initramfs, system string }
 
 func TestMain(m *testing.M) {
 	folder, err := os.MkdirTemp("", "vmtest")
 	if err == nil {
 		defer os.RemoveAll(folder)
-		image.initramfs = filepath.Join(folder, "initramfs")
-		image.kernel, err = FindKernel()
-	}
-	if err == nil {
-		err = BuildInitramfs(context.Background(), image.kernel, image.initramfs)
+		err = buildImage(folder)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 	m.Run()
+}
+
+// buildImage makes what image holds.
+func buildImage(folder string) (err error) {
+	image.initramfs, image.system = filepath.Join(folder, "initramfs"), filepath.Join(folder, "system")
+	if image.kernel, err = FindKernel(); err != nil {
+		return err
+	}
+	if err := Compile(context.Background(), folder); err != nil {
+		return err
+	}
+	return errors.Join(BuildInitramfs(image.kernel, folder, image.initramfs),
+		BuildSystem(image.kernel, folder, image.system))
 }
 
 // newMachine returns a machine that was never on. It shows its console at the end of a test that failed.
@@ -121,7 +130,7 @@ func opmint(t *testing.T, vm *VM, arguments ...string) []byte {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	var stdout bytes.Buffer
-	if err := vm.Run(ctx, &stdout, arguments...); err != nil {
+	if err := vm.Run(ctx, &stdout, append([]string{"/opmint"}, arguments...)...); err != nil {
 		t.Fatal(err)
 	}
 	return stdout.Bytes()

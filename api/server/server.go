@@ -4,7 +4,7 @@
 //	socket → conn, who is calling → route → handler → Minter.Lease → socket
 //
 // A [Server] mints with a [Minter] and knows the rest of the daemon as a [Source].
-// [Listen] makes the socket that it serves.
+// [Listen] makes the socket that it serves, and [Activated] takes over systemd's.
 //
 // # What it promises
 //
@@ -52,6 +52,14 @@
 // Requests with an Origin, or for a host with a domain name, are those of a web page
 // that came in through a forwarded port; they are refused.
 //
+// # Under systemd
+//
+// Whoever connects to a socket of systemd's before [Server.Serve] is called, waits. A
+// stop answers what is under way and leaves what has not been accepted to the next
+// daemon: so a client that asks once more when it got no answer loses nothing to a
+// restart. The watchdog is fed for what was seen: the Server connected to its own socket
+// as a client does, was answered, and the Minter told what it mints.
+//
 // # What can be seen
 //
 // GET /metrics tells [Metrics]. The log has a line for each refusal, and debug one
@@ -67,6 +75,8 @@ import (
 	"log/slog"
 	"net/http"
 	"time"
+
+	sd "github.com/coreos/go-systemd/v22/daemon"
 
 	"github.com/opmint/opmint/api"
 	"github.com/opmint/opmint/keygen"
@@ -175,9 +185,28 @@ func New(c Config) *Server {
 }
 
 // Serve answers requests on l until ctx is done, then finishes those under way,
-// for 5 seconds at most, and returns nil. It closes l.
+// for 5 seconds at most, and returns nil. It closes l. It ends with an error, in the
+// same way, when clients do not find l any more, unless l is systemd's.
+//
+// The service manager that started the process, if one did (sd_notify(3)), is told
+// that it is ready, what it does, and, as long as the Server answers itself, that it
+// is alive.
 func (s *Server) Serve(ctx context.Context, l *Listener) error {
-	return s.serveAt(ctx, s.newDoor(l, callerOf))
+	ctx, fail := context.WithCancelCause(ctx)
+	p := newPulse(s, l, fail)
+	p.begin()
+	beating := make(chan struct{})
+	go func() {
+		defer close(beating)
+		p.beat(ctx)
+	}()
+	err := s.serveAt(ctx, s.newDoor(l, callerOf))
+	fail(nil)
+	<-beating
+	if cause := context.Cause(ctx); err == nil && errors.Is(cause, errLost) {
+		err = cause
+	}
+	return err
 }
 
 func (s *Server) serveAt(ctx context.Context, d *door) error {
@@ -197,6 +226,7 @@ func (s *Server) serveAt(ctx context.Context, d *door) error {
 	}
 	stopped := make(chan error, 1)
 	stop := context.AfterFunc(ctx, func() {
+		s.notify(sd.SdNotifyStopping)
 		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
 		defer cancel()
 		err := h.Shutdown(grace)

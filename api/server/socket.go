@@ -30,19 +30,43 @@ const Group = "opmint"
 // anything else that makes files.
 func Listen(path string) (*Listener, error) { return listen(path, Group) }
 
-// Listener is a socket and the lock on it.
+// Listener is a socket, and the lock on one that is the daemon's own.
 type Listener struct {
 	*net.UnixListener
-	lock *Lock
-	made fs.FileInfo // the socket, as it was made
+	Activated bool // systemd made it, and keeps it
+	Replaced  bool // a dead socket was in its place: its daemon did not end in order
+
+	lock *Lock       // nil if systemd made it
+	made fs.FileInfo // the socket, as it was made; nil if it cannot be seen
 }
 
-// Close removes the socket, unless something else has taken its place, and gives
-// up the lock.
+// Close removes the socket, unless it is systemd's or something else has taken its
+// place, and gives up the lock.
 func (l *Listener) Close() error {
-	now, err := os.Lstat(l.Addr().String())
-	l.SetUnlinkOnClose(err == nil && os.SameFile(l.made, now))
+	if l.Activated {
+		return l.UnixListener.Close()
+	}
+	l.SetUnlinkOnClose(l.lost() == nil)
 	return errors.Join(l.UnixListener.Close(), l.lock.Release())
+}
+
+// errLost says that clients do not find the daemon any more.
+var errLost = errors.New("no client can find the daemon any more")
+
+// lost returns errLost if the socket's path does not lead to it any more, and why.
+func (l *Listener) lost() error {
+	if l.made == nil {
+		return nil
+	}
+	path := l.Addr().String()
+	now, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("socket %s was removed: %w", path, errLost)
+	case err == nil && !os.SameFile(l.made, now):
+		return fmt.Errorf("something else has taken the place of socket %s: %w", path, errLost)
+	}
+	return nil
 }
 
 func listen(path, group string) (*Listener, error) {
@@ -65,7 +89,7 @@ func listen(path, group string) (*Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", path, err)
 	}
-	l, err := bind(path, group)
+	l, dead, err := bind(path, group)
 	if err != nil {
 		return nil, errors.Join(err, lock.Release())
 	}
@@ -73,28 +97,28 @@ func listen(path, group string) (*Listener, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("listen on %s: %w", path, err), l.Close(), lock.Release())
 	}
-	return &Listener{l, lock, made}, nil
+	return &Listener{UnixListener: l, Replaced: dead, lock: lock, made: made}, nil
 }
 
-// bind makes the socket, in place of a dead one if need be.
-func bind(path, group string) (*net.UnixListener, error) {
-	dead, err := deadSocketAt(path)
+// bind makes the socket, in place of a dead one if there is one.
+func bind(path, group string) (l *net.UnixListener, dead bool, err error) {
+	dead, err = deadSocketAt(path)
 	if err == nil && dead {
 		err = os.Remove(path)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("listen on %s: %w", path, err)
+		return nil, dead, fmt.Errorf("listen on %s: %w", path, err)
 	}
 	// Nobody else gets in before the group is the right one.
 	syscall.Umask(0o177)
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	l, err = net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
 	if err != nil {
-		return nil, fmt.Errorf("listen on %s: %w", path, err)
+		return nil, dead, fmt.Errorf("listen on %s: %w", path, err)
 	}
 	if err := share(path, group); err != nil {
-		return nil, errors.Join(err, l.Close())
+		return nil, dead, errors.Join(err, l.Close())
 	}
-	return l, nil
+	return l, dead, nil
 }
 
 // socketAt reports whether there is a socket at path. Anything else is an error.

@@ -25,7 +25,9 @@ type daemon struct {
 // which ends ctx.
 func runDaemon(ctx context.Context, o *options, log *slog.Logger) (err error) {
 	d := daemon{options: o, log: log}
-	socket, dir, err := o.places()
+	noted := d.follow(ctx)
+	defer noted()
+	dir, err := o.stateFolder()
 	if err != nil {
 		return err
 	}
@@ -37,7 +39,7 @@ func runDaemon(ctx context.Context, o *options, log *slog.Logger) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, d.state.close()) }()
-	if d.listener, err = server.Listen(socket); err != nil {
+	if d.listener, err = d.listen(); err != nil {
 		return err
 	}
 	defer d.listener.Close()
@@ -47,7 +49,8 @@ func runDaemon(ctx context.Context, o *options, log *slog.Logger) (err error) {
 	}
 	err = d.run(ctx, cfg)
 	if signalled := ctx.Err() != nil; signalled && !unreliable(err) {
-		log.Info("stopped", "reason", context.Cause(ctx))
+		noted()
+		log.Info("stopped")
 		return nil
 	}
 	return err

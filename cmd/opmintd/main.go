@@ -26,8 +26,10 @@
 // relied on: what a claim or a commit did is not known; the counter was defined
 // anew. The next start reads the truth.
 //
-// SIGTERM and SIGINT end it in order: requests under way are answered. Standard
-// error has the log. Programs can rely on the exit codes:
+// SIGTERM and SIGINT end it in order: requests under way are answered; the second of
+// them ends it at once. SIGHUP is noted in the log and changes nothing: whatever there
+// is to set is set at the start. SIGKILL costs no more than the rest of the epoch.
+// Standard error has the log. Programs can rely on the exit codes:
 //
 //	0   stopped by a signal
 //	1   error
@@ -50,12 +52,12 @@ import (
 
 func main() {
 	syscall.Umask(0o077)
-	// Whoever reads the log may go away; the names are still needed.
-	signal.Ignore(syscall.SIGPIPE)
+	// Whoever reads the log, or started the daemon, may go away; the names are still needed.
+	signal.Ignore(syscall.SIGPIPE, syscall.SIGHUP)
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
-	// A second signal ends the process at once.
-	context.AfterFunc(ctx, stop)
-	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
 }
 
 // run executes the command line args and returns the exit code.

@@ -63,8 +63,15 @@ func (m *mint) Class() keygen.Class { return m.current.Load().class }
 // Left returns how many names there are until another epoch is claimed.
 func (m *mint) Left() uint64 { return m.current.Load().Left() }
 
-// Epoch returns whose names are minted now, and under which epoch.
-func (m *mint) Epoch() (keygen.Identity, uint64, error) { return m.current.Load().Epoch() }
+// Epoch returns whose names are minted now, and under which epoch. It looks at the
+// watch, as whoever mints does.
+func (m *mint) Epoch() (keygen.Identity, uint64, error) {
+	id, epoch, err := m.current.Load().Epoch()
+	if err == nil {
+		_, err = m.watch.Current()
+	}
+	return id, epoch, err
+}
 
 // Lease takes a lease as [keygen.Minter.Lease] does, in a life to which nothing
 // has happened yet.

@@ -97,16 +97,12 @@ func (o *options) register(cmd *cobra.Command) {
 	}
 }
 
-// places returns where the socket and the state folder are.
-func (o *options) places() (socket, state string, err error) {
-	socket, state = string(o.socket), string(o.state)
-	if socket == "" {
-		socket, err = api.DaemonSocket()
+// stateFolder returns where the state folder is.
+func (o *options) stateFolder() (string, error) {
+	if o.state != "" {
+		return string(o.state), nil
 	}
-	if err == nil && state == "" {
-		state, err = api.StateFolder()
-	}
-	return socket, state, err
+	return api.StateFolder()
 }
 
 // counterConfig returns which counter to use, and how. It opens the TPM and asks it

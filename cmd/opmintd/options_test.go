@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -50,13 +51,21 @@ func TestHelpAndVersion(t *testing.T) {
 
 // TestPlaces: what a flag says comes before the environment.
 func TestPlaces(t *testing.T) {
-	t.Setenv("OPMINT_SOCKET", "/from/environment")
-	var o options
-	if socket, _, err := o.places(); socket != "/from/environment" || err != nil {
-		t.Errorf("%s, %v", socket, err)
+	dir := t.TempDir()
+	fromEnvironment, fromFlag := filepath.Join(dir, "environment"), filepath.Join(dir, "flag")
+	t.Setenv("OPMINT_SOCKET", fromEnvironment)
+	t.Setenv("XDG_STATE_HOME", dir)
+	for flag, want := range map[path]string{"": fromEnvironment, path(fromFlag): fromFlag} {
+		d := daemon{options: &options{socket: flag}}
+		l, err := d.listen()
+		if err != nil || l.Addr().String() != want {
+			t.Errorf("--socket %q: %v, %v", flag, l, err)
+			continue
+		}
+		must(t, l.Close())
 	}
-	o.socket, o.state = "/from/flag", "/state"
-	if socket, state, err := o.places(); socket != "/from/flag" || state != "/state" || err != nil {
-		t.Errorf("%s, %s, %v", socket, state, err)
+	o := options{state: "/state"}
+	if state, err := o.stateFolder(); state != "/state" || err != nil {
+		t.Errorf("%s, %v", state, err)
 	}
 }

@@ -105,7 +105,8 @@ func TestLog(t *testing.T) {
 	want := []string{
 		"judged the machine", "the class is the operator's word; where it is wrong, names can repeat",
 		"the journal knew no TPM before; the identity is a new one",
-		"claimed an epoch", "started", "claimed an epoch", "stopped",
+		"claimed an epoch", "started", "claimed an epoch",
+		"stopping: what is under way is finished; another signal ends it at once", "stopped",
 	}
 	if !slices.Equal(messages, want) {
 		t.Errorf("the log has %q", messages)

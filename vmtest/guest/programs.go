@@ -35,17 +35,17 @@ func startDaemon(struct{}) (struct{}, error) {
 	return struct{}{}, fmt.Errorf("opmintd did not start, see the console: %w", daemon.Wait())
 }
 
-// runClient runs opmint, with arguments, until it ends.
-func runClient(raw json.RawMessage, output io.Writer) (any, error) {
-	var arguments []string
-	if err := json.Unmarshal(raw, &arguments); err != nil {
-		return nil, fmt.Errorf("arguments %s: %w", raw, err)
+// runProgram runs a program, named by its path or found in PATH, with arguments, until it ends.
+func runProgram(raw json.RawMessage, output io.Writer) (any, error) {
+	var command []string
+	if err := json.Unmarshal(raw, &command); err != nil || len(command) == 0 {
+		return nil, fmt.Errorf("arguments %s are no command: %w", raw, err)
 	}
 	var complaints bytes.Buffer
-	client := exec.Command("/opmint", arguments...)
-	client.Stdout, client.Stderr = output, &complaints
-	if err := client.Run(); err != nil {
-		return nil, fmt.Errorf("opmint %s: %w: %s", strings.Join(arguments, " "), err, &complaints)
+	program := exec.Command(command[0], command[1:]...)
+	program.Stdout, program.Stderr = output, &complaints
+	if err := program.Run(); err != nil {
+		return nil, fmt.Errorf("%s: %w: %s", strings.Join(command, " "), err, &complaints)
 	}
 	return struct{}{}, nil
 }

@@ -20,7 +20,7 @@ var tasks = map[string]func(arguments json.RawMessage, output io.Writer) (any, e
 	"reseed":     task(reseed),
 	"random":     task(random),
 	"opmintd":    task(startDaemon),
-	"opmint":     runClient,
+	"run":        runProgram,
 }
 
 // task makes a task of a function with arguments of its own type.
