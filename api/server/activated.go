@@ -34,12 +34,21 @@ func Activated() (*Listener, error) {
 		return nil, fmt.Errorf("systemd passed %d sockets, and the daemon serves one: "+
 			"leave a single ListenStream= in opmintd.socket", len(files))
 	}
-	if err := checkActivated(files[0]); err != nil {
-		return nil, fmt.Errorf("the socket that systemd passed: %w", err)
-	}
-	l, err := net.FileListener(files[0])
+	l, err := takeOver(files[0])
 	if err != nil {
 		return nil, fmt.Errorf("the socket that systemd passed: %w", err)
+	}
+	return l, nil
+}
+
+// takeOver returns the socket that f is.
+func takeOver(f *os.File) (*Listener, error) {
+	if err := checkActivated(f); err != nil {
+		return nil, err
+	}
+	l, err := net.FileListener(f)
+	if err != nil {
+		return nil, err
 	}
 	// Where the path leads elsewhere, as in a container, the socket still has clients.
 	made, _ := os.Lstat(l.Addr().String())
