@@ -68,11 +68,12 @@ func (d *direction) begin() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	// A deadline from before the connection is how net/http ends a read at once. The
-	// socket need not learn of it when the read has not even begun.
+	// socket need not learn of it when the read has not even begun, and if it did,
+	// the next read would have to begin twice.
 	if sooner(d.holds, d.begun) {
 		return os.ErrDeadlineExceeded
 	}
-	if sooner(d.holds, d.known) {
+	if sooner(d.holds, d.known) || sooner(d.known, d.begun) {
 		if err := d.pass(); err != nil {
 			return err
 		}

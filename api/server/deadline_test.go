@@ -10,8 +10,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/opmint/opmint/keygen"
 )
 
 // newDirections returns both directions of one end of a pipe, and its other end;
@@ -115,6 +113,38 @@ func TestDeadlineBeforeTheConnection(t *testing.T) {
 	})
 }
 
+// TestReadAfterOneThatWasEnded: it is begun once, under its own deadline, and not
+// under the one that ended the read before.
+func TestReadAfterOneThatWasEnded(t *testing.T) {
+	var known time.Time
+	next, reads := time.Now().Add(time.Hour), 0
+	var d *direction
+	d = newDirection(func(b []byte) (int, error) {
+		if reads++; reads == 2 {
+			if !known.Equal(next) {
+				t.Errorf("begun under the deadline %v", known)
+			}
+			return len(b), nil
+		}
+		if err := d.set(time.Unix(1, 0)); err != nil {
+			t.Error(err)
+		}
+		return 0, os.ErrDeadlineExceeded
+	}, func(deadline time.Time) error {
+		known = deadline
+		return nil
+	})
+	if n, err := d.run(make([]byte, 1)); n != 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("ended: %d, %v", n, err)
+	}
+	if err := d.set(next); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := d.run(make([]byte, 1)); n != 1 || err != nil || reads != 2 {
+		t.Errorf("next: %d, %v, %d reads", n, err, reads)
+	}
+}
+
 // TestWriteThatGoesOn: a write that the socket breaks off goes on where it was.
 func TestWriteThatGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -181,69 +211,4 @@ func TestDeadlinesThatNobodyWaitsFor(t *testing.T) {
 			t.Errorf("the socket was told of %d deadlines, want %d", told.Load(), most)
 		}
 	})
-}
-
-// TestClientsLeave: whoever waits for something in the middle of a request learns
-// that its client has gone, on a new connection and on a kept one.
-func TestClientsLeave(t *testing.T) {
-	var noticed chan error
-	wait := func(s *Server) {
-		noticed = make(chan error)
-		s.routes = append(s.routes, route{method: "GET", segments: []string{"wait"}, handle: func(r *request) (action, error) {
-			return func(*answer) error {
-				<-r.Context().Done()
-				noticed <- r.Context().Err()
-				return r.Context().Err()
-			}, nil
-		}})
-	}
-	for _, kept := range []int{0, 1, 10} {
-		inBubble(t, keygen.ClassH, wait, func(t *testing.T, p *pipes) {
-			c := p.dial(1000)
-			for range kept {
-				if answer := p.request(c, post("/v1/names")); answer.StatusCode != 201 {
-					t.Fatal(answer.Status)
-				}
-				time.Sleep(time.Second)
-			}
-			if _, err := io.WriteString(c, get("/wait")); err != nil {
-				t.Fatal(err)
-			}
-			time.Sleep(time.Hour) // it is patient
-			before := time.Now()
-			c.Close()
-			if err := <-noticed; err == nil || time.Since(before) != 0 {
-				t.Errorf("kept %d: %v after %v", kept, err, time.Since(before))
-			}
-		})
-	}
-}
-
-// TestKeptConnectionsAreCutOff: the times of a connection begin anew with each of
-// its requests.
-func TestKeptConnectionsAreCutOff(t *testing.T) {
-	for _, s := range stalls {
-		inBubble(t, keygen.ClassH, func(*Server) {}, func(t *testing.T, p *pipes) {
-			c := p.dial(1000)
-			for range 5 {
-				if answer := p.request(c, post("/v1/names")); answer.StatusCode != 201 {
-					t.Fatal(answer.Status)
-				}
-				time.Sleep(idleTime - time.Second)
-			}
-			want := s.after
-			if s.sent == "" {
-				want = time.Second // of the time between requests
-			}
-			before := time.Now()
-			if _, err := io.WriteString(c, s.sent); err != nil {
-				t.Fatal(err)
-			}
-			wait(c, s.writes)
-			if at := time.Since(before); at < want || at > want+lingerTime {
-				t.Errorf("%s: cut off after %v, want %v", s.name, at, want)
-			}
-			c.Close()
-		})
-	}
 }
