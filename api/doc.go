@@ -15,6 +15,13 @@
 //	POST /v1/names?count=N&format=F         201 [Names], or one name a line
 //	POST /v1/leases [LeaseRequest]          201 [Lease]
 //	GET  /v1/names/{name}                   200 [NameInfo]
+//	PUT  /v1/intents/{intent}               201, 200 [Intent] of [IntentRequest]
+//	GET, DELETE /v1/intents/{intent}        200 [Intent], 204
+//	PUT  /v1/streams/{stream}/names/{intent}
+//	                                        201, 200 [StreamName]
+//	DELETE /v1/streams/{stream}/seqs/{seq}  204
+//	POST /v1/streams/{stream}/acked         204 of [AckRequest]
+//	POST /v1/streams/{stream}/edition       201 [Edition] of [EditionRequest]
 //	GET  /v1/identity                       200 [Identity]
 //	POST /v1/identity/renew                 200 [Identity]
 //	GET  /v1/healthz                        200 [Health]

@@ -15,9 +15,13 @@ var (
 	ErrNotFound         = errors.New("not found")          // nothing there
 	ErrMethodNotAllowed = errors.New("method not allowed") // the path is there, for other methods
 	ErrTooLarge         = errors.New("too large")          // a header or a body beyond the limit
+	ErrExpired          = errors.New("expired")            // it was known and is forgotten: it may have been carried out
 	ErrOverloaded       = errors.New("overloaded")         // a limit was reached: waiting helps
 	ErrUnavailable      = errors.New("unavailable")        // the daemon cannot do it now
 	ErrInternal         = errors.New("internal error")     // a fault of the daemon; its log says more
+
+	// ErrFingerprintMismatch says that an intent is known with another payload.
+	ErrFingerprintMismatch = errors.New("fingerprint mismatch")
 )
 
 // What only a client can know.
@@ -49,6 +53,8 @@ var kinds = []kind{
 	{"not-found", 404, "Not found", ErrNotFound},
 	{"method-not-allowed", 405, "Method not allowed", ErrMethodNotAllowed},
 	{"too-large", 413, "Too large", ErrTooLarge},
+	{"expired", 410, "Expired", ErrExpired},
+	{"fingerprint-mismatch", 422, "Fingerprint mismatch", ErrFingerprintMismatch},
 	{"overloaded", 503, "Overloaded", ErrOverloaded},
 	{"unavailable", 503, "Unavailable", ErrUnavailable},
 	{"internal", 500, "Internal error", ErrInternal},

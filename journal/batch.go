@@ -23,8 +23,9 @@ const (
 // same for one as for many. It has no goroutine of its own: of those who wait, the
 // first to get the turn does it for all of them.
 type batcher struct {
-	store store.Store
-	turn  chan struct{} // holds a token while somebody has the turn
+	store  store.Store
+	failed func(error)   // of IntentsConfig
+	turn   chan struct{} // holds a token while somebody has the turn
 
 	mu      sync.Mutex
 	waiting []*change
@@ -41,7 +42,9 @@ type change struct {
 	done  chan struct{}
 }
 
-func newBatcher(s store.Store) *batcher { return &batcher{store: s, turn: make(chan struct{}, 1)} }
+func newBatcher(s store.Store, failed func(error)) *batcher {
+	return &batcher{store: s, failed: failed, turn: make(chan struct{}, 1)}
+}
 
 // commit makes a change, durably. An error of do is returned as it is; with any
 // other the change was not made, but for a store.ErrOutcomeUnknown. A context that
@@ -108,6 +111,9 @@ func (b *batcher) run(ctx context.Context, batch []*change) {
 			}
 		}
 		err = b.write(ctx, d)
+	}
+	if err != nil && b.failed != nil {
+		b.failed(err)
 	}
 	for _, c := range batch {
 		if err != nil {

@@ -62,6 +62,11 @@ type IntentsConfig struct {
 	Horizon    time.Duration // the longest that an intent can be remembered
 	MaxIntents uint64        // of a user at a time, those in streams too
 	MaxStreams uint64        // of a user at a time
+
+	// Failed, unless it is nil, is told of each write that failed, whatever its
+	// callers do about it: after a store.ErrOutcomeUnknown there is nothing to go
+	// on with.
+	Failed func(error)
 }
 
 // Intents is the part of a journal that knows which names were given to which
@@ -80,7 +85,7 @@ func (j *Journal) Intents(ctx context.Context, c IntentsConfig) (*Intents, error
 	if err != nil {
 		return nil, fmt.Errorf("open intents: %w", err)
 	}
-	return &Intents{IntentsConfig: c, journal: j, clock: clock, batcher: newBatcher(j.store)}, nil
+	return &Intents{IntentsConfig: c, journal: j, clock: clock, batcher: newBatcher(j.store, c.Failed)}, nil
 }
 
 // ValidIntent says what is wrong with the text of an intent, with

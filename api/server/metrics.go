@@ -21,6 +21,7 @@ type Metrics struct {
 	gauges   gauges
 
 	minted, leased, leases prometheus.Counter
+	named, recalled        prometheus.Counter     // intents
 	refusals               *prometheus.CounterVec // by code and status
 
 	claims, failedClaims prometheus.Counter
@@ -48,6 +49,8 @@ func NewMetrics() *Metrics {
 	m.minted = m.counter("opmint_names_minted_total", "Names minted for answers.")
 	m.leased = m.counter("opmint_names_leased_total", "Names that clients may mint themselves, from leases.")
 	m.leases = m.counter("opmint_leases_total", "Leases given to clients.")
+	m.named = m.counter("opmint_intents_named_total", "Intents that were given a name, in streams too.")
+	m.recalled = m.counter("opmint_intents_recalled_total", "Intents that were asked for and known, in streams too.")
 	m.claims = m.counter("opmint_claims_total", "Epochs claimed.")
 	m.failedClaims = m.counter("opmint_failed_claims_total", "Claims that gave no epoch.")
 	m.increments = m.counter("opmint_nv_increments_total", "NV increments, each a write that wears the TPM.")
@@ -68,6 +71,7 @@ func NewMetrics() *Metrics {
 func (m *Metrics) preset() {
 	for _, err := range []error{
 		api.ErrBadRequest, api.ErrForbidden, api.ErrNotFound, api.ErrMethodNotAllowed, api.ErrTooLarge,
+		api.ErrExpired, api.ErrFingerprintMismatch,
 		overloaded(http.StatusTooManyRequests, 0, ""), api.ErrOverloaded, api.ErrUnavailable, api.ErrInternal,
 	} {
 		m.refusal(api.NewProblem(err))

@@ -66,11 +66,15 @@ opmint_class{class="v"} 1
 opmint_connections 0
 opmint_epoch 1
 opmint_failed_claims_total 0
+opmint_intents_named_total 0
+opmint_intents_recalled_total 0
 opmint_leases_total 0
 opmint_names_leased_total 0
 opmint_names_minted_total 0
 opmint_nv_increments_total 0
 opmint_refusals_total{code="bad-request",status="400"} 0
+opmint_refusals_total{code="expired",status="410"} 0
+opmint_refusals_total{code="fingerprint-mismatch",status="422"} 0
 opmint_refusals_total{code="forbidden",status="403"} 0
 opmint_refusals_total{code="internal",status="500"} 0
 opmint_refusals_total{code="method-not-allowed",status="405"} 0

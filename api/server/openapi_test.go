@@ -64,6 +64,9 @@ func (o *openAPI) answers() (all []string) {
 	for path, item := range o.model.Paths.PathItems.FromOldest() {
 		for method, operation := range item.GetOperations().FromOldest() {
 			for status, response := range operation.Responses.Codes.FromOldest() {
+				if response.Content == nil {
+					all = append(all, strings.ToUpper(method)+" "+path+" "+status+" ")
+				}
 				for kind := range response.Content.FromOldest() {
 					all = append(all, strings.ToUpper(method)+" "+path+" "+status+" "+kind)
 				}
@@ -147,12 +150,48 @@ var soundRequests = []soundRequest{
 	{"GET", "/v1/names/{name}", "/v1/names/" + semanticName, "", ""},
 	{"GET", "/v1/names/{name}", "/v1/names/" + ownName, "", ""},
 	{"POST", "/v1/leases", "/v1/leases", "", `{"count":1048576}`},
+	{"PUT", intentPath, "/v1/intents/..%2Fnew?uid=7", "", `{"fingerprint":"` + testFingerprint + `","retain":"1h"}`},
+	{"PUT", intentPath, "/v1/intents/known", "", `{"fingerprint":"` + testFingerprint + `"}`},
+	{"GET", intentPath, "/v1/intents/known", "", ""},
+	{"DELETE", intentPath, "/v1/intents/known", "", ""},
+	{"PUT", numberPath, "/v1/streams/s/names/new", "", ""},
+	{"PUT", numberPath, "/v1/streams/s/names/known", "", "{}"},
+	{"PUT", numberPath, "/v1/streams/s/names/void", "", ""},
+	{"DELETE", seqPath, "/v1/streams/s/seqs/2", "", ""},
+	{"POST", ackedPath, "/v1/streams/s/acked", "", `{"below":2}`},
+	{"POST", editionPath, "/v1/streams/s/edition", "", `{"above":"00000007-zzzzzzzzzzzzz"}`},
+	{"POST", editionPath, "/v1/streams/t/edition", "", ""},
 	{"GET", "/v1/identity", "/v1/identity", "", ""},
 	{"POST", "/v1/identity/renew", "/v1/identity/renew", "", ""},
 	{"GET", "/v1/healthz", "/v1/healthz", "", ""},
 	{"GET", "/v1/readyz", "/v1/readyz", "", ""},
 	{"GET", "/metrics", "/metrics", "", ""},
 }
+
+// refusedRequests are refused for what the server remembers.
+var refusedRequests = []struct {
+	soundRequest
+	status int
+}{
+	{soundRequest{"PUT", intentPath, "/v1/intents/gone", "", ""}, 410},
+	{soundRequest{"PUT", intentPath, "/v1/intents/known", "", ""}, 422},
+	{soundRequest{"GET", intentPath, "/v1/intents/unknown", "", ""}, 404},
+	{soundRequest{"GET", intentPath, "/v1/intents/gone", "", ""}, 410},
+	{soundRequest{"DELETE", intentPath, "/v1/intents/unknown", "", ""}, 404},
+	{soundRequest{"DELETE", intentPath, "/v1/intents/gone", "", ""}, 410},
+	{soundRequest{"PUT", numberPath, "/v1/streams/s/names/gone", "", ""}, 410},
+	{soundRequest{"DELETE", seqPath, "/v1/streams/s/seqs/3", "", ""}, 404},
+	{soundRequest{"DELETE", seqPath, "/v1/streams/s/seqs/0", "", ""}, 410},
+	{soundRequest{"POST", ackedPath, "/v1/streams/unknown/acked", "", `{"below":0}`}, 404},
+}
+
+const (
+	intentPath  = "/v1/intents/{intent}"
+	numberPath  = "/v1/streams/{stream}/names/{intent}"
+	seqPath     = "/v1/streams/{stream}/seqs/{seq}"
+	ackedPath   = "/v1/streams/{stream}/acked"
+	editionPath = "/v1/streams/{stream}/edition"
+)
 
 // Names to be described: of another daemon, of no daemon, and of the server's first
 // epoch.
@@ -190,12 +229,15 @@ func TestAnswersAreThoseOfTheOpenAPI(t *testing.T) {
 	ask := func(class keygen.Class, sound soundRequest, status int) {
 		s, src := newServer(t, class, 0)
 		s.Source = tellsAll{src}
+		src.remembers(t, s)
 		r := sound.request()
 		if ok, errs := o.validator.ValidateHttpRequest(r); !ok {
 			t.Errorf("%s %s: %v", sound.method, sound.target, errs)
 		}
 		if status != 0 {
-			breakRequest[status](s, r)
+			if harm := breakRequest[status]; harm != nil {
+				harm(s, r)
+			}
 		}
 		answer := s.serve(r)
 		if status != 0 && answer.StatusCode != status {
@@ -210,6 +252,9 @@ func TestAnswersAreThoseOfTheOpenAPI(t *testing.T) {
 		for status := range breakRequest {
 			ask(keygen.ClassH, sound, status)
 		}
+	}
+	for _, refused := range refusedRequests {
+		ask(keygen.ClassH, refused.soundRequest, refused.status)
 	}
 	for _, answer := range o.answers() {
 		if !o.seen[answer] {

@@ -144,6 +144,7 @@ type Source interface {
 type Config struct {
 	Minter  Minter       // what mints
 	Source  Source       // the rest of the daemon
+	Intents Intents      // which names were given to which intents
 	Version string       // of the daemon, for GET /v1/healthz
 	Log     *slog.Logger // where faults of the server go
 

@@ -20,6 +20,7 @@ import (
 
 	"github.com/opmint/opmint/api"
 	"github.com/opmint/opmint/keygen"
+	"github.com/opmint/opmint/store/storetest"
 )
 
 var testIdentity = keygen.NewIdentity([32]byte{1}, [32]byte{2}, [16]byte{3})
@@ -29,6 +30,7 @@ type source struct {
 	config keygen.MinterConfig
 	minter atomic.Pointer[keygen.Minter]
 	leases atomic.Int64 // that were asked for
+	boot   atomic.Int64 // the boot-time clock, in ns
 
 	mu      sync.Mutex
 	fail    error // why nothing can be claimed
@@ -112,7 +114,7 @@ func newServer(t testing.TB, class keygen.Class, namesPerEpoch uint64) (*Server,
 		t.Fatal(err)
 	}
 	return New(Config{
-		Minter: s, Source: s, Version: "v1.2.3", NamesPerEpoch: namesPerEpoch,
+		Minter: s, Source: s, Intents: newIntents(t, s, storetest.NewMemory()), Version: "v1.2.3", NamesPerEpoch: namesPerEpoch,
 		UID: uint32(os.Geteuid()), Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	}), s
 }

@@ -2,17 +2,21 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/opmint/opmint/api"
 	"github.com/opmint/opmint/api/server"
+	"github.com/opmint/opmint/journal"
 	"github.com/opmint/opmint/keygen"
+	"github.com/opmint/opmint/store/storetest"
 )
 
 // daemonKey is where a script has its testDaemon.
@@ -25,6 +29,7 @@ const testEpoch = 100_000
 // testDaemon is ready to start.
 type testDaemon struct {
 	minter *keygen.Minter
+	memory *storetest.Memory // of the journal, which outlives a stop
 	cancel context.CancelFunc
 	done   chan error
 
@@ -44,18 +49,39 @@ func (d *testDaemon) start(socket string) (err error) {
 	if err != nil {
 		return err
 	}
+	intents, err := d.intents()
+	if err != nil {
+		return err
+	}
 	l, err := server.Listen(socket)
 	if err != nil {
 		return err
 	}
 	s := server.New(server.Config{
-		Minter: d.minter, Source: d, Version: "v1.2.3", NamesPerEpoch: testEpoch, Log: slog.New(slog.DiscardHandler),
+		Minter: d.minter, Source: d, Intents: intents, Version: "v1.2.3", NamesPerEpoch: testEpoch, Log: slog.New(slog.DiscardHandler),
 	})
 	var ctx context.Context
 	ctx, d.cancel = context.WithCancel(context.Background())
 	d.done = make(chan error, 1)
 	go func() { d.done <- s.Serve(ctx, l) }()
 	return nil
+}
+
+// intents opens what d remembers. Its time goes on by a second with each look at
+// the clock.
+func (d *testDaemon) intents() (*journal.Intents, error) {
+	if d.memory == nil {
+		d.memory = storetest.NewMemory()
+	}
+	j, err := journal.Open(context.Background(), d.memory, time.Now)
+	if err != nil {
+		return nil, err
+	}
+	var boot atomic.Int64
+	return j.Intents(context.Background(), journal.IntentsConfig{
+		Minter: d.minter, Random: rand.Reader, Horizon: 192 * time.Hour, MaxIntents: 100, MaxStreams: 100,
+		Boot: func() time.Duration { return time.Duration(boot.Add(int64(time.Second))) },
+	})
 }
 
 // stop ends d, if it was started.

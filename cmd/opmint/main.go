@@ -12,7 +12,7 @@
 //	2  usage: unknown command, flag or format; wrong number of arguments; standard
 //	   input that is empty or too long
 //	3  refused: what was given as a name, a label or evidence is none; the daemon
-//	   refuses; an NV index that is not opmint's or whose secret is lost; a wrong
+//	   refuses; an intent has another payload, or was forgotten; an NV index that is not opmint's or whose secret is lost; a wrong
 //	   authorization for the TPM
 //	75 busy or unknown, no daemon is there, or it went away: try again
 //
@@ -91,6 +91,7 @@ func exitCode(err error) int {
 func isRefusal(err error) bool {
 	return is(err, keygen.ErrInvalid, vtpmdetect.ErrNotEvidence,
 		api.ErrBadRequest, api.ErrForbidden, api.ErrNotFound, api.ErrMethodNotAllowed, api.ErrTooLarge,
+		api.ErrExpired, api.ErrFingerprintMismatch,
 		tpm.ErrStranger, tpm.ErrAuthLost, tpm.ErrOwnerAuth, tpm.ErrEndorsementAuth)
 }
 

@@ -18,20 +18,30 @@ type mintOptions struct {
 	format string
 	json   bool
 	client api.Client
+	intentOptions
 }
 
 func newMintCommand() *cobra.Command {
 	o := mintOptions{count: 1}
 	cmd := &cobra.Command{
-		Use:   "mint [-n N] [--format FORMAT]",
+		Use:   "mint [-n N | --for INTENT] [--format FORMAT]",
 		Short: "Take new names from the daemon",
 		Long: `Take N new names from the daemon, opmintd, and print them one a line, in a FORMAT
 (` + strings.Join(formatNames(), ", ") + `). Nobody else gets them, now or later.
 
 Store a name with the request that it is for before the request is sent, and send
 the same name on every retry. Exit code 0 means that all names were printed; when
-opmint fails on the way, those that it printed are yours all the same.`,
+opmint fails on the way, those that it printed are yours all the same.
+
+With --for the daemon stores it: the name of an INTENT, which is whatever you call
+the operation before it has a name, is the same each time, after restarts of all,
+and yours alone. With --payload another payload under the same INTENT is refused
+(exit code 3), and so is an INTENT that was forgotten, which it is after --retain.
+With --stream it has a number too, which --json shows.`,
 		Example: `  opmint mint
+  opmint mint --for 'charge order 7' --payload order-7.json
+  opmint mint --for order-7 --retain 48h
+  opmint mint --stream coils --for setpoint-17 --json
   opmint mint -n 3 --format uuid7
   opmint mint --json`,
 		Args:                  noArguments,
@@ -42,12 +52,19 @@ opmint fails on the way, those that it printed are yours all the same.`,
 			if err != nil {
 				return misuse(cmd, "%w", err)
 			}
+			if err := o.check(cmd); err != nil {
+				return misuse(cmd, "%w", err)
+			}
+			if o.intent != "" {
+				return daemonProblem(mintFor(cmd.Context(), cmd, format, &o))
+			}
 			return daemonProblem(mint(cmd.Context(), cmd.OutOrStdout(), format, &o))
 		},
 	}
 	cmd.Flags().VarP(&o.count, "count", "n", fmt.Sprintf("how many names, 1 to %d", api.MaxNames))
 	cmd.Flags().StringVar(&o.format, "format", string(keygen.FormatNative), "format: "+strings.Join(formatNames(), ", "))
 	cmd.Flags().BoolVar(&o.json, "json", false, "print JSON, as the daemon answers")
+	o.register(cmd)
 	addSocketFlag(cmd, &o.client)
 	completeFlag(cmd, "format", formatNames())
 	return cmd

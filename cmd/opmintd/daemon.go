@@ -70,13 +70,18 @@ func (d *daemon) run(ctx context.Context, cfg tpm.CounterConfig) error {
 	defer endClaims(nil)
 	m.claiming = claiming
 	m.fail = func(err error) { endClaims(err); fail(err) }
+	intents, end, err := d.openIntents(ctx, m)
+	if err != nil {
+		return err
+	}
+	defer end()
 	if err := m.start(ctx); err != nil {
 		return err
 	}
 	d.tell(m, cfg)
 	tuneMemory()
 	srv := server.New(server.Config{
-		Minter: m, Source: m, Version: thisVersion(), Log: d.log,
+		Minter: m, Source: m, Intents: intents, Version: thisVersion(), Log: d.log,
 		NamesPerEpoch: m.namesPerEpoch, UID: uint32(os.Geteuid()), Metrics: m.meter.Metrics,
 	})
 	if err := srv.Serve(ctx, d.listener); err != nil {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/opmint/opmint/keygen"
 	"github.com/opmint/opmint/tpm"
@@ -60,7 +61,33 @@ func (c *choice) Set(text string) error {
 	return nil
 }
 
-// count is a number of names as the value of a flag, 1 to keygen.MaxSeq+1.
+// Defaults of what intents take, and bounds of the horizon.
+const (
+	defaultHorizon = span(192 * time.Hour)
+	defaultIntents = 10_000_000
+	defaultStreams = 10_000
+
+	minHorizon = time.Second
+	maxHorizon = 10 * 365 * 24 * time.Hour
+)
+
+// span is a time as the value of a flag, minHorizon to maxHorizon.
+type span time.Duration
+
+func (s *span) String() string { return strings.TrimSuffix(time.Duration(*s).String(), "0m0s") }
+
+func (s *span) Type() string { return "duration" }
+
+func (s *span) Set(text string) error {
+	d, err := time.ParseDuration(text)
+	if err != nil || d < minHorizon || d > maxHorizon {
+		return fmt.Errorf("want a time from %v to %v, such as 192h", minHorizon, maxHorizon)
+	}
+	*s = span(d)
+	return nil
+}
+
+// count is a number, such as of names, as the value of a flag, 1 to keygen.MaxSeq+1.
 type count uint64
 
 func (c *count) String() string {

@@ -29,6 +29,8 @@ type options struct {
 	nvIndex                    index
 	ownerFile, endorsementFile path  // empty: no authorization value
 	namesPerEpoch              count // 0: as many as an epoch has
+	horizon                    span
+	maxIntents, maxStreams     count
 	logFormat, logLevel        choice
 }
 
@@ -75,6 +77,7 @@ try again.`,
 func (o *options) register(cmd *cobra.Command) {
 	o.assume = choice{of: []string{"physical", "virtual"}}
 	o.nvIndex = tpm.DefaultIndex
+	o.horizon, o.maxIntents, o.maxStreams = defaultHorizon, defaultIntents, defaultStreams
 	o.logFormat = choice{"text", []string{"text", "json"}}
 	o.logLevel = choice{"info", []string{"debug", "info", "warn", "error"}}
 	flags := cmd.Flags()
@@ -88,6 +91,9 @@ func (o *options) register(cmd *cobra.Command) {
 	flags.Var(&o.endorsementFile, "endorsement-auth-file", "file with that of the endorsement hierarchy")
 	flags.Var(&o.namesPerEpoch, "names-per-epoch",
 		"names under one epoch; each epoch is a write, and then nothing else keeps clients from wearing out the TPM")
+	flags.Var(&o.horizon, "horizon", "for how long names are remembered at most, by those who retry and those who receive")
+	flags.Var(&o.maxIntents, "max-intents", "intents that a user can have at a time")
+	flags.Var(&o.maxStreams, "max-streams", "streams that a user can have at a time")
 	flags.Var(&o.logFormat, "log-format", "how the log is written")
 	flags.Var(&o.logLevel, "log-level", "what the log leaves out is below that")
 	for _, name := range []string{"assume", "log-format", "log-level"} {
