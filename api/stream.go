@@ -35,7 +35,7 @@ type EditionRequest struct {
 
 // Edition is the answer to POST /v1/streams/{stream}/edition.
 type Edition struct {
-	Stream  string         `json:"stream"`
+	Stream  string         `json:"stream"`  // as it was asked for
 	Edition keygen.Edition `json:"edition"` // the new one
 	Base    uint64         `json:"base"`    // the lowest seq that is not acked
 }

@@ -13,8 +13,8 @@ import (
 
 // Fingerprint is the SHA-256 of the payload that an intent is for, or none.
 type Fingerprint struct {
-	Sum   [sha256.Size]byte
-	Known bool // false: none, and Sum is zero
+	Sum   [sha256.Size]byte // the SHA-256
+	Known bool              // false: none, and Sum is zero
 }
 
 // String returns sha256: and 64 hexadecimal digits, or "none".

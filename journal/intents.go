@@ -44,15 +44,17 @@ var (
 // Minter is what mints the names of intents; it is a [keygen.Minter], or one after
 // the other. All methods are called by many goroutines at once.
 type Minter interface {
-	// Class, Epoch and Lease are as in keygen.Minter.
+	// Class returns the class of the names that are minted now.
 	Class() keygen.Class
+	// Epoch returns whose names are minted now, and under which epoch.
 	Epoch() (keygen.Identity, uint64, error)
+	// Lease takes a lease of up to count names.
 	Lease(ctx context.Context, count uint64) (*keygen.Lease, error)
 }
 
 // IntentsConfig is what [Intents] need.
 type IntentsConfig struct {
-	Minter Minter
+	Minter Minter    // of names
 	Random io.Reader // for editions; as for the keys of leases
 
 	// Boot is the boot-time clock: it is never set and goes on while the machine
@@ -116,20 +118,20 @@ func (in *Intents) ValidRetain(retain time.Duration) error {
 
 // Ask is what is asked of an intent.
 type Ask struct {
-	Intent      string
-	Fingerprint Fingerprint
-	Retain      time.Duration // 0: DefaultRetain, or the horizon where that is shorter
+	Intent      string        // see ValidIntent
+	Fingerprint Fingerprint   // of what is sent under the name
+	Retain      time.Duration // see ValidRetain; 0: DefaultRetain, or the horizon where that is shorter
 }
 
 // Intent is what is known of an intent.
 type Intent struct {
-	Intent      string
-	Name        keygen.Name
-	Fingerprint Fingerprint
-	Created     time.Time // by the wall clock
-	Expires     time.Time // by the same clock; it is not forgotten before
-	Replayed    bool      // it was known
-	Since       time.Time // since when memory is unbroken, see [Journal.Since]
+	Intent      string      // as it was asked for
+	Name        keygen.Name // of class h, v or j
+	Fingerprint Fingerprint // as the first who asked said
+	Created     time.Time   // by the wall clock
+	Expires     time.Time   // by the same clock; it is not forgotten before
+	Replayed    bool        // it was known
+	Since       time.Time   // since when memory is unbroken, see [Journal.Since]
 }
 
 // Name returns the name of an intent, which is the same for everybody who asks, at

@@ -11,20 +11,20 @@ import (
 
 // Numbered is an intent in a stream.
 type Numbered struct {
-	Stream, Intent string
-	Edition        keygen.Edition
-	Seq            uint64 // of the intent in the stream
-	Name           keygen.Name
-	Base           uint64 // the lowest number that is not acked
-	Void           bool   // it is never to be run
-	Replayed       bool   // it was known
+	Stream, Intent string         // as they were asked for
+	Edition        keygen.Edition // of the stream, now
+	Seq            uint64         // of the intent in the stream
+	Name           keygen.Name    // of class h, v or j
+	Base           uint64         // the lowest number that is not acked
+	Void           bool           // it is never to be run
+	Replayed       bool           // it was known
 }
 
 // Edition is a stream as it stands.
 type Edition struct {
-	Stream  string
-	Edition keygen.Edition
-	Base    uint64 // the lowest number that is not acked
+	Stream  string         // as it was asked for
+	Edition keygen.Edition // of the stream, now
+	Base    uint64         // the lowest number that is not acked
 }
 
 // Number returns the number and the name of an intent in a stream: both are the

@@ -17,14 +17,22 @@ import (
 // [journal.Intents], where the methods are described. All are called by many
 // goroutines at once.
 type Intents interface {
+	// Name returns the name of an intent, which it is given if it is new.
 	Name(ctx context.Context, uid uint32, a journal.Ask) (journal.Intent, error)
+	// Get returns what is known of an intent.
 	Get(ctx context.Context, uid uint32, intent string) (journal.Intent, error)
+	// Delete forgets an intent on its caller's word.
 	Delete(ctx context.Context, uid uint32, intent string) error
+	// ValidRetain says what is wrong with a time to remember an intent, or nil.
 	ValidRetain(retain time.Duration) error
 
+	// Number returns the number and the name of an intent in a stream.
 	Number(ctx context.Context, uid uint32, stream, intent string) (journal.Numbered, error)
+	// Void declares that a number is never to be run.
 	Void(ctx context.Context, uid uint32, stream string, seq uint64) error
+	// Acked moves up the base of a stream.
 	Acked(ctx context.Context, uid uint32, stream string, below uint64) error
+	// NewEdition draws a new edition of a stream.
 	NewEdition(ctx context.Context, uid uint32, stream string, above keygen.Edition) (journal.Edition, error)
 }
 

@@ -70,11 +70,11 @@ func (d *daemon) run(ctx context.Context, cfg tpm.CounterConfig) error {
 	defer endClaims(nil)
 	m.claiming = claiming
 	m.fail = func(err error) { endClaims(err); fail(err) }
-	intents, end, err := d.openIntents(ctx, m)
+	intents, err := d.openIntents(ctx, m)
 	if err != nil {
 		return err
 	}
-	defer end()
+	defer m.beginToKeep(intents)()
 	if err := m.start(ctx); err != nil {
 		return err
 	}

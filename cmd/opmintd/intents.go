@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"syscall"
 	"time"
@@ -13,24 +14,25 @@ import (
 // keepRetry is when to try again to forget what is due, where that failed.
 const keepRetry = time.Minute
 
-// openIntents opens the journal's intents and begins to forget those that are due.
-// The returned function ends that, before the journal is closed.
-func (d *daemon) openIntents(ctx context.Context, m *mint) (in *journal.Intents, end func(), err error) {
+// openIntents opens the journal's intents.
+func (d *daemon) openIntents(ctx context.Context, m *mint) (*journal.Intents, error) {
 	if _, err := bootTime(); err != nil {
-		return nil, nil, err
+		return nil, fmt.Errorf("read the boot-time clock: %w", err)
 	}
-	in, err = d.state.journal.Intents(ctx, journal.IntentsConfig{
+	return d.state.journal.Intents(ctx, journal.IntentsConfig{
 		Minter: m, Random: m.random, Boot: sinceBoot, Horizon: time.Duration(d.horizon),
 		MaxIntents: uint64(d.maxIntents), MaxStreams: uint64(d.maxStreams),
 		Failed: func(err error) { _ = m.judgeError(err) }, // who asked has it too
 	})
-	if err != nil {
-		return nil, nil, err
-	}
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+}
+
+// beginToKeep begins to forget intents that are due. The returned function ends
+// that, before the journal is closed.
+func (m *mint) beginToKeep(in *journal.Intents) (end func()) {
+	ctx, cancel := context.WithCancel(context.Background())
 	var keeper sync.WaitGroup
 	keeper.Go(func() { m.keep(ctx, in) })
-	return in, func() { cancel(); keeper.Wait() }, nil
+	return func() { cancel(); keeper.Wait() }
 }
 
 // keep forgets intents that are due until ctx ends.
