@@ -38,7 +38,7 @@ func readBytes(n int) func(io.Reader, []byte) error {
 	}
 }
 
-// readHTTP reads an answer that says 201 and how long it is.
+// readHTTP reads an answer that says 201, or 200, and how long it is.
 func readHTTP(c io.Reader, buf []byte) error {
 	var head, body []byte
 	for got, found := 0, false; !found; {
@@ -52,7 +52,7 @@ func readHTTP(c io.Reader, buf []byte) error {
 		got += n
 		head, body, found = bytes.Cut(buf[:got], []byte("\r\n\r\n"))
 	}
-	if !bytes.HasPrefix(head, []byte("HTTP/1.1 201 ")) {
+	if !bytes.HasPrefix(head, []byte("HTTP/1.1 201 ")) && !bytes.HasPrefix(head, []byte("HTTP/1.1 200 ")) {
 		return fmt.Errorf("the answer is %q", head)
 	}
 	_, length, _ := bytes.Cut(head, []byte("\r\nContent-Length: "))
@@ -77,6 +77,7 @@ type load struct {
 	clients []client
 	keep    bool // the connections
 	protocol
+	make func(b []byte) []byte // appends a request to b, where each is another; else nil
 }
 
 // client is one of them.
@@ -121,7 +122,11 @@ func (l *load) ask(c *client) (err error) {
 			return err
 		}
 	}
-	if _, err := c.conn.Write(l.request); err != nil {
+	request := l.request
+	if l.make != nil {
+		request = l.make(c.buf[:0])
+	}
+	if _, err := c.conn.Write(request); err != nil {
 		return err
 	}
 	if err := l.read(c.conn, c.buf); err != nil || l.keep {

@@ -34,6 +34,7 @@ type options struct {
 	file   string
 	rounds int
 	length time.Duration
+	big    uint64
 }
 
 func main() {
@@ -41,6 +42,7 @@ func main() {
 	flag.StringVar(&o.file, "write", "", "put the tables into this `file`, between their markers")
 	flag.IntVar(&o.rounds, "rounds", 11, "how often each subject is measured, 1 or more")
 	flag.DurationVar(&o.length, "length", 100*time.Millisecond, "how long each measurement takes, about")
+	flag.Uint64Var(&o.big, "big", 0, "measure a journal with so many `intents`, and nothing else")
 	flag.Parse()
 	if flag.Arg(0) == echoCommand {
 		fmt.Fprintf(os.Stderr, "bench: %v\n", serveEcho(flag.Arg(1)))
@@ -56,11 +58,18 @@ func main() {
 
 // run measures all tables, prints them, and puts them into the file.
 func run(ctx context.Context, o options, stdout io.Writer) error {
+	if o.big > 0 {
+		return measure(ctx, "big", o, stdout, func(ctx context.Context) (*table, func(), error) { return bigTable(ctx, o.big) })
+	}
+	if os.Getenv("ONLY") != "" { return measure(ctx, "intents", o, stdout, intentsTable) }
 	names, err := namesTable(ctx)
 	if err != nil {
 		return fmt.Errorf("prepare the table of names: %w", err)
 	}
 	if err := present(ctx, names, o, stdout); err != nil {
+		return err
+	}
+	if err := measure(ctx, "intents", o, stdout, intentsTable); err != nil {
 		return err
 	}
 	daemon, servers, stop, err := daemonTable(ctx)
@@ -76,6 +85,18 @@ func run(ctx context.Context, o options, stdout io.Writer) error {
 		return fmt.Errorf("measure the daemon among a crowd: %w", err)
 	}
 	return publish(stdout, o.file, "crowd", crowd)
+}
+
+// measure prepares a table, measures it, and stops what it needed.
+func measure(
+	ctx context.Context, id string, o options, stdout io.Writer, prepare func(context.Context) (*table, func(), error),
+) error {
+	t, stop, err := prepare(ctx)
+	if err != nil {
+		return fmt.Errorf("prepare the table of %s: %w", id, err)
+	}
+	defer stop()
+	return present(ctx, t, o, stdout)
 }
 
 // present measures a table, prints it, and puts it into the file.

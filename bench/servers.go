@@ -108,9 +108,15 @@ type process struct {
 
 // spawn starts a program. The kernel ends it if we are killed.
 func spawn(program string, args ...string) (*process, error) {
-	p := &process{cmd: exec.Command(program, args...), ended: make(chan struct{})}
+	cmd := exec.Command(program, args...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{}
+	return spawnCommand(cmd)
+}
+
+func spawnCommand(cmd *exec.Cmd) (*process, error) {
+	p := &process{cmd: cmd, ended: make(chan struct{})}
 	p.cmd.Stderr = &p.said
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	p.cmd.SysProcAttr.Setpgid, p.cmd.SysProcAttr.Pdeathsig = true, syscall.SIGKILL
 	if err := p.cmd.Start(); err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -13,12 +14,16 @@ type patience struct {
 	answer *answer
 
 	once   sync.Once
+	made   atomic.Bool // by once
 	within context.Context
 	cancel context.CancelFunc
 }
 
 func (p *patience) context() context.Context {
-	p.once.Do(func() { p.within, p.cancel = p.answer.within() })
+	p.once.Do(func() {
+		p.within, p.cancel = p.answer.within()
+		p.made.Store(true)
+	})
 	return p.within
 }
 
@@ -34,8 +39,13 @@ func (p *patience) Deadline() (time.Time, bool) { return p.context().Deadline() 
 // Done implements [context.Context].
 func (p *patience) Done() <-chan struct{} { return p.context().Done() }
 
-// Err implements [context.Context].
-func (p *patience) Err() error { return p.context().Err() }
+// Err implements [context.Context]. Before it is made, the context has not ended.
+func (p *patience) Err() error {
+	if !p.made.Load() {
+		return nil
+	}
+	return p.within.Err()
+}
 
 // Value implements [context.Context].
 func (p *patience) Value(key any) any { return p.context().Value(key) }

@@ -19,7 +19,7 @@ type told struct {
 	t *testing.T
 
 	mu      sync.Mutex
-	intents map[string]keygen.Name   // zero: asked for, and not answered
+	intents map[string]keygen.Name    // zero: asked for, and not answered
 	numbers map[string]api.StreamName // likewise, in a stream
 	answers int
 	enough  int           // answers after which the daemon is killed
