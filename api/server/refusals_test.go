@@ -110,7 +110,6 @@ func TestLevelsOfRefusals(t *testing.T) {
 			t.Errorf("%v: %v", c.err, all[before:])
 		}
 	}
-	s.lines.close()
 }
 
 // TestDebugShowsRequests, and never the keys that were answered.
@@ -143,5 +142,4 @@ func TestDebugShowsRequests(t *testing.T) {
 			t.Errorf("the log has the key %s: %v", l.Key, err)
 		}
 	}
-	s.lines.close()
 }

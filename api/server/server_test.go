@@ -113,10 +113,13 @@ func newServer(t testing.TB, class keygen.Class, namesPerEpoch uint64) (*Server,
 	if err := s.mintAs(t.Context(), testIdentity); err != nil {
 		t.Fatal(err)
 	}
-	return New(Config{
+	srv := New(Config{
 		Minter: s, Source: s, Intents: newIntents(t, s, storetest.NewMemory()), Version: "v1.2.3", NamesPerEpoch: namesPerEpoch,
 		UID: uint32(os.Geteuid()), Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
-	}), s
+	})
+	// Or else what was left out of the log is said in a minute, when the test is over.
+	t.Cleanup(func() { srv.lines.close() })
+	return srv, s
 }
 
 // daemon is a server that serves.
