@@ -1,12 +1,14 @@
 #!/bin/sh
-# Brings what the virtual machine test needs: QEMU, swtpm and mkfs.ext4 from the release's packages, and a Debian
-# kernel of 6.12 or later, which is unpacked into .cache/vm/linux and never installed. What is there already stays as
-# it is.
+# Brings what the virtual machine test needs: QEMU, swtpm, mkfs.ext4 and debootstrap from the release's packages; a
+# Debian kernel of 6.12 or later, which is unpacked into .cache/vm/linux and never installed; and a disk with a small
+# system of the release, .cache/vm/system-KEY.ext4, whose key tells one that this script would make otherwise by now.
+# What is there already stays as it is.
 #
-#   vmtest/setup.sh      needs root where a program is missing, not for the kernel
+#   vmtest/setup.sh      needs root where a program or the disk is missing, not for the kernel
 set -eu
 
-linux=$(cd "$(dirname "$0")/.." && pwd)/.cache/vm/linux
+cache=$(cd "$(dirname "$0")/.." && pwd)/.cache/vm
+linux=$cache/linux
 meta='linux-image-cloud-amd64'
 oldest=6.12
 
@@ -19,7 +21,7 @@ die() {
 # Prints the packages of the programs that are missing.
 missing_programs() {
 	for pair in qemu-system-x86_64:qemu-system-x86 qemu-img:qemu-utils swtpm:swtpm \
-		/usr/sbin/mkfs.ext4:e2fsprogs; do
+		/usr/sbin/mkfs.ext4:e2fsprogs /usr/sbin/debootstrap:debootstrap; do
 		command -v "${pair%%:*}" >/dev/null || echo "${pair##*:}"
 	done
 }
@@ -30,14 +32,17 @@ kernel_on_offer() {
 	dpkg --compare-versions "${version:-0}" ge "$oldest"
 }
 
-# Lets apt see the release's backports and nothing else until this script ends, with lists of its own: the machine's
-# configuration stays untouched. The mirror is the one that the machine uses already.
-use_backports() {
-	# shellcheck source=/dev/null
-	release=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
+# Finds the mirror that the machine uses already.
+find_mirror() {
 	# shellcheck disable=SC2016 # a field that apt fills in
 	mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' "Codename: $release" | head -n 1)
 	[ -n "$mirror" ] || die "apt has no mirror of the release '$release': add Debian's main archive to its sources"
+}
+
+# Lets apt see the release's backports and nothing else until this script ends, with lists of its own: the machine's
+# configuration stays untouched.
+use_backports() {
+	find_mirror
 	mkdir -p "$work/lists/partial" "$work/archives/partial"
 	keys=/usr/share/keyrings/debian-archive-keyring.gpg
 	echo "deb [signed-by=$keys] $mirror $release-backports main" >"$work/sources.list"
@@ -53,8 +58,6 @@ use_backports() {
 }
 
 unpack_kernel() {
-	work=$(mktemp -d)
-	trap 'rm -rf "$work"' EXIT
 	kernel_on_offer || use_backports
 	kernel_on_offer || die "no $meta of $oldest or later in this release or its backports: use a newer Debian"
 	package=$(apt-cache depends "$meta" | sed -n 's/^  Depends: \(linux-image-.*\)/\1/p')
@@ -67,6 +70,32 @@ unpack_kernel() {
 	mv "$linux.new" "$linux"
 }
 
+# Makes the disk of a system with systemd and what a user's services need. Documents are left out.
+make_system() {
+	find_mirror
+	say "making a system of $release with systemd"
+	/usr/sbin/debootstrap --variant=minbase --include=systemd-sysv,udev,dbus,libpam-systemd \
+		"$release" "$work/root" "$mirror" >"$work/log" 2>&1 || {
+		tail -n 20 "$work/log" >&2
+		die "debootstrap failed"
+	}
+	cd "$work/root"
+	rm -rf usr/share/doc/* usr/share/man/* usr/share/locale/* var/cache/apt/* var/lib/apt/lists/*
+	# Each machine draws its own.
+	: >etc/machine-id
+	cd "$work"
+	/usr/sbin/mkfs.ext4 -q -d root disk 512M
+	rm -f "$cache"/system-*.ext4
+	mv disk "$system"
+}
+
+# shellcheck source=/dev/null
+release=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
+system=$cache/system-$release-$(sha256sum "$0" | cut -c 1-16).ext4
+mkdir -p "$cache"
+work=$(mktemp -d "$cache/tmp.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+
 # shellcheck disable=SC2046 # one argument a package
 set -- $(missing_programs)
 if [ "$(id -u)" = 0 ] && { [ $# -gt 0 ] || [ ! -d "$linux" ]; }; then
@@ -77,5 +106,9 @@ if [ $# -gt 0 ]; then
 	say "installing $*"
 	DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends "$@"
 fi
-[ -d "$linux" ] || unpack_kernel
+[ -d "$linux" ] || (unpack_kernel)
+[ -f "$system" ] || {
+	[ "$(id -u)" = 0 ] || die "the disk with a system needs root to be made: sudo vmtest/setup.sh"
+	(make_system)
+}
 say "ready: $(qemu-system-x86_64 --version | head -n 1); kernel" "$linux"/boot/vmlinuz-*

@@ -225,25 +225,30 @@ func (s *Server) serveAt(ctx context.Context, d *door) error {
 
 		DisableGeneralOptionsHandler: true,
 	}
-	stopped := make(chan error, 1)
+	// First the listener: what was let in before it is closed is counted by the time
+	// that Serve returns, and so it is waited for.
 	stop := context.AfterFunc(ctx, func() {
 		s.notify(sd.SdNotifyStopping)
-		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
-		defer cancel()
-		err := h.Shutdown(grace)
-		if errors.Is(err, context.DeadlineExceeded) {
-			_, _, cut := s.accounts.count()
-			s.Log.Warn("requests cut off by the stop", "requests", cut, "after", stopTime)
-			err = h.Close()
-		}
-		stopped <- err
+		_ = d.Close() // the listener may say that it is closed already
 	})
-	err := h.Serve(d)
-	if !stop() {
-		err = <-stopped
-	}
-	if err != nil && !errors.Is(err, http.ErrServerClosed) {
+	if err := h.Serve(d); stop() {
 		return fmt.Errorf("serve %s: %w", d.Addr(), err)
+	}
+	return s.finish(&h)
+}
+
+// finish waits for the requests under way, and ends all connections.
+func (s *Server) finish(h *http.Server) error {
+	grace, cancel := context.WithTimeout(context.Background(), stopTime)
+	defer cancel()
+	err := h.Shutdown(grace)
+	if errors.Is(err, context.DeadlineExceeded) {
+		_, _, cut := s.accounts.count()
+		s.Log.Warn("requests cut off by the stop", "requests", cut, "after", stopTime)
+		err = h.Close()
+	}
+	if err != nil {
+		return fmt.Errorf("end the connections: %w", err)
 	}
 	return nil
 }
