@@ -4,7 +4,7 @@ PREFIX   ?= /usr/local
 FUZZTIME ?= 20s
 VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 
-build_flags := -trimpath -ldflags '-X main.version=$(VERSION)'
+build_flags := -trimpath -ldflags '-X github.com/opmint/opmint/release.version=$(VERSION)'
 tool        := go tool -modfile=tools.mod
 
 .PHONY: setup build run test race soak test-vm fuzz bench lint install clean

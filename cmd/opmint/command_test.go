@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io"
 	"path/filepath"
-	"runtime/debug"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -109,31 +108,6 @@ func TestFlagProblem(t *testing.T) {
 		err := cmd.ParseFlags([]string{c.arg})
 		if got := flagProblem(err); got.Error() != c.want {
 			t.Errorf("%s: got %q, want %q", c.arg, got, c.want)
-		}
-	}
-}
-
-func TestBuildOf(t *testing.T) {
-	info := &debug.BuildInfo{
-		GoVersion: "go1.26.0",
-		Main:      debug.Module{Version: "v0.3.0"},
-		Settings:  []debug.BuildSetting{{Key: "vcs.revision", Value: "c0ffee"}, {Key: "vcs.modified", Value: "true"}},
-	}
-	for _, c := range []struct {
-		info    *debug.BuildInfo
-		release string
-		want    string
-	}{
-		{info, "", "opmint v0.3.0\ncommit c0ffee, modified\nAPI level 1\ngo1.26.0 "},
-		{info, "v1.0.0", "opmint v1.0.0\ncommit c0ffee, modified\n"},
-		{&debug.BuildInfo{GoVersion: "go1.26.1"}, "", "opmint (devel)\nAPI level 1\ngo1.26.1 "},
-	} {
-		var out strings.Builder
-		if err := printVersion(&out, buildOf(c.info, c.release), versionOptions{}); err != nil {
-			t.Fatal(err)
-		}
-		if !strings.HasPrefix(out.String(), c.want) {
-			t.Errorf("printed %q, want %q…", &out, c.want)
 		}
 	}
 }

@@ -1,6 +1,10 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/opmint/opmint/release"
+)
 
 // newRootCommand returns the program with all its commands.
 func newRootCommand() *cobra.Command {
@@ -22,7 +26,7 @@ try again.`,
   opmint semantic coil 7 shot 12
   opmint inspect h1-emhwdgg60rf5x9vn4a-00000001-00000000-r4trds3k1d7z9ygzca
   opmint render h1-emhwdgg60rf5x9vn4a-00000001-00000000-r4trds3k1d7z9ygzca --fit square`,
-		Version:       thisBuild().Version,
+		Version:       release.This().Version,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}

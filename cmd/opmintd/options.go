@@ -1,22 +1,18 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"runtime/debug"
 
 	"github.com/spf13/cobra"
 
 	"github.com/opmint/opmint/api"
+	"github.com/opmint/opmint/release"
 	"github.com/opmint/opmint/tpm"
 )
-
-// version is set by -ldflags "-X main.version=v1.2.3" in builds of a release.
-var version string
 
 // noTPM is the --tpm that does without one.
 const noTPM = "none"
@@ -32,6 +28,7 @@ type options struct {
 	horizon                    span
 	maxIntents, maxStreams     count
 	logFormat, logLevel        choice
+	version, json              bool
 }
 
 // newCommand returns the program, which reads its command line and calls run.
@@ -62,12 +59,15 @@ try again.`,
   opmintd --assume physical --tpm unix:/run/swtpm/sock --state ./state --socket ./opmint.sock`,
 		Args:              noArguments,
 		ValidArgsFunction: cobra.NoFileCompletions,
-		Version:           thisVersion(),
 		SilenceErrors:     true,
 		SilenceUsage:      true,
-		RunE:              func(cmd *cobra.Command, _ []string) error { return run(cmd.Context(), &o) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if o.version || o.json {
+				return printVersion(cmd.OutOrStdout(), &o)
+			}
+			return run(cmd.Context(), &o)
+		},
 	}
-	cmd.SetVersionTemplate("opmintd {{.Version}}\n")
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
 	o.register(cmd)
 	return cmd
@@ -96,6 +96,8 @@ func (o *options) register(cmd *cobra.Command) {
 	flags.Var(&o.maxStreams, "max-streams", "streams that a user can have at a time")
 	flags.Var(&o.logFormat, "log-format", "how the log is written")
 	flags.Var(&o.logLevel, "log-level", "what the log leaves out is below that")
+	flags.BoolVarP(&o.version, "version", "v", false, "print which build this is, and do nothing else")
+	flags.BoolVar(&o.json, "json", false, "with --version: print JSON")
 	for _, name := range []string{"assume", "log-format", "log-level"} {
 		words := flags.Lookup(name).Value.(*choice).of
 		// Fails for a flag that does not exist.
@@ -160,13 +162,15 @@ func (o *options) logger(w io.Writer) *slog.Logger {
 	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level}))
 }
 
-// thisVersion returns the version of the running program.
-func thisVersion() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		info = &debug.BuildInfo{}
+// printVersion writes which build the program is.
+func printVersion(w io.Writer, o *options) error {
+	switch {
+	case !o.version:
+		return &usageError{errors.New("--json is for --version")}
+	case o.json:
+		return release.This().PrintJSON(w)
 	}
-	return cmp.Or(version, info.Main.Version, "(devel)")
+	return release.This().Print(w, "opmintd")
 }
 
 // noArguments is cobra.NoArgs, which takes an argument for an unknown command.

@@ -26,6 +26,7 @@ func TestUsage(t *testing.T) {
 		{[]string{"--names-per-epoch", "0"}, "want a number from 1 to 1099511627776"},
 		{[]string{"--names-per-epoch", "-1"}, "want a number from 1 to 1099511627776"},
 		{[]string{"--names-per-epoch", "1099511627777"}, "want a number from 1 to 1099511627776"},
+		{[]string{"--json"}, "--json is for --version"},
 		{[]string{"--log-format", "xml"}, "want text or json"},
 		{[]string{"--log-level", "loud"}, "want debug or info or warn or error"},
 	} {
@@ -38,13 +39,14 @@ func TestUsage(t *testing.T) {
 }
 
 func TestHelpAndVersion(t *testing.T) {
-	for _, c := range []struct{ arg, want string }{
-		{"--version", "opmintd "}, {"--help", "--assume physical|virtual"},
+	for _, c := range []struct{ args, want string }{
+		{"--version", "opmintd "}, {"--version", "\nAPI level 1\n"}, {"--version --json", `"api_level":1,`},
+		{"--help", "--assume physical|virtual"},
 	} {
 		var stdout, stderr bytes.Buffer
-		if code := run(t.Context(), []string{c.arg}, &stdout, &stderr); code != exitDone ||
+		if code := run(t.Context(), strings.Fields(c.args), &stdout, &stderr); code != exitDone ||
 			!strings.Contains(stdout.String(), c.want) || stderr.Len() > 0 {
-			t.Errorf("%s: exit %d\n%s%s", c.arg, code, stdout.String(), stderr.String())
+			t.Errorf("%s: exit %d\n%s%s", c.args, code, stdout.String(), stderr.String())
 		}
 	}
 }
