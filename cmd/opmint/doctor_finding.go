@@ -52,7 +52,7 @@ type diagnosis struct {
 
 // diagnose judges what was seen.
 func diagnose(f *facts) *diagnosis {
-	d := &diagnosis{Version: thisBuild().Version, Result: conditionOK}
+	d := &diagnosis{Version: release.This().Version, Result: conditionOK}
 	for _, c := range checks {
 		found := c.judge(f)
 		found.Check = c.name

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/opmint/opmint/api"
+	"github.com/opmint/opmint/release"
 )
 
 const (
@@ -197,7 +198,7 @@ func checkDaemon(f *facts) finding {
 
 // checkVersion judges whether daemon and client are of one version.
 func checkVersion(f *facts) finding {
-	mine, d := thisBuild(), &f.daemon
+	mine, d := release.This(), &f.daemon
 	switch {
 	case !d.answers():
 		return notChecked("this is opmint %s; no daemon to ask", mine.Version)

@@ -1,3 +1,5 @@
+//go:build !manual
+
 // Command opmintd names operations for the programs of a machine: it claims
 // numbers from the TPM's counter and its journal, and answers, on a Unix socket,
 // with names that never repeat.
@@ -42,9 +44,6 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"io"
-	"log/slog"
 	"os"
 	"os/signal"
 	"syscall"
@@ -58,26 +57,4 @@ func main() {
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
-}
-
-// run executes the command line args and returns the exit code.
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	log := slog.New(slog.DiscardHandler)
-	cmd := newCommand(func(ctx context.Context, o *options) error {
-		log = o.logger(stderr)
-		return runDaemon(ctx, o, log)
-	})
-	cmd.SetArgs(args)
-	cmd.SetOut(stdout)
-	cmd.SetErr(stderr)
-	err := cmd.ExecuteContext(ctx)
-	code := exitCode(err)
-	switch code {
-	case exitDone:
-	case exitUsage:
-		fmt.Fprintf(stderr, "opmintd: %v; see 'opmintd --help'\n", err)
-	default:
-		log.Error("ended", "error", err, "exit_code", code)
-	}
-	return code
 }

@@ -1,0 +1,18 @@
+//go:build manual
+
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/opmint/opmint/packaging/manual"
+	"github.com/opmint/opmint/release"
+)
+
+func main() {
+	if err := manual.Run(os.Args[1:], newCommand(nil), release.This().Version); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(exitError)
+	}
+}
