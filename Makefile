@@ -1,25 +1,45 @@
 # make run: a first look. make test: every test. Both set up what they need.
 
 PREFIX   ?= /usr/local
+BIN      ?= bin
+DIST     ?= dist
 FUZZTIME ?= 20s
-VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+VERSION  := $(shell git describe --tags --always --dirty --abbrev=12 2>/dev/null || echo unknown)
+COMMIT   := $(shell git rev-parse HEAD 2>/dev/null)
+# The commit's time, for whatever has a date.
+export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
 
-build_flags := -trimpath -ldflags '-X github.com/opmint/opmint/release.version=$(VERSION)'
-tool        := go tool -modfile=tools.mod
+build_flags := -trimpath -buildvcs=false \
+	-ldflags '-s -w -X github.com/opmint/opmint/api.version=$(VERSION) -X github.com/opmint/opmint/api.commit=$(COMMIT)'
+# What runs here while it builds for another GOARCH.
+here        := env -u GOARCH go
+tool        := $(here) tool -modfile=tools.mod
+installed    = $(DESTDIR)$(PREFIX)
 
-.PHONY: setup build run test race soak test-vm fuzz bench lint install clean
+.PHONY: setup build manual run test race soak test-vm test-packages fuzz bench lint install deb rpm clean
 
 # What the tests need besides Go: a C compiler for the race detector and, with
 # OpenSSL's headers, for the reference TPM; a software TPM; curl; uuidd, which the
 # daemon is measured against; what the examples are written in; what doctor tells
-# operators to type; a virtual machine.
+# operators to type; a virtual machine; what makes, checks and installs packages, and
+# the shells and readers of what is in them.
 setup:
 	@packaging/need gcc libc6-dev libssl-dev swtpm curl uuid-runtime nodejs python3-cryptography qemu-user util-linux \
 		tpm2-tools socat
 	@vmtest/setup.sh
+	@packaging/need git debootstrap lintian rpm procps man-db mandoc bash-completion fish zsh
+	@packaging/testdata/root >/dev/null
 
 build:
-	CGO_ENABLED=0 go build $(build_flags) -o bin/ ./cmd/...
+	CGO_ENABLED=0 go build $(build_flags) -o $(BIN)/ ./cmd/...
+
+# Man pages and completions.
+manual:
+	@rm -rf $(BIN)/share
+	@for program in opmint opmintd; do \
+		$(here) run -tags manual $(build_flags) ./cmd/$$program \
+			$(BIN)/share "$$(date -u -d @$(SOURCE_DATE_EPOCH) +%F)" || exit 1; \
+	done
 
 # A software TPM and a daemon, to try out. Ctrl-C stops both.
 run: build
@@ -27,7 +47,7 @@ run: build
 	@go build -o .cache/run/run ./examples/run
 	@exec .cache/run/run
 
-test: setup race test-vm
+test: setup race test-vm test-packages
 
 race:
 	go test -race ./...
@@ -39,6 +59,10 @@ soak:
 # On a real kernel with a virtual TPM, in QEMU.
 test-vm:
 	go test -tags vm -count=1 -timeout 20m ./vmtest/...
+
+# Installed, upgraded and removed in a Debian of its own. Needs root.
+test-packages:
+	go test -tags packages -count=1 ./packaging
 
 # Every fuzz test in turn, for FUZZTIME each.
 fuzz:
@@ -56,16 +80,28 @@ bench:
 
 lint:
 	@test -z "$$(gofmt -l .)" || { gofmt -d .; exit 1; }
-	go vet -tags vm ./...
+	go vet -tags vm,packages ./...
+	go vet -tags manual ./cmd/...
 	GOOS=darwin go vet ./keygen ./api
 	GOOS=windows go vet ./keygen ./api
 	go mod tidy -diff
-	$(tool) staticcheck -tags vm ./...
+	$(tool) staticcheck -tags vm,packages ./...
 	@packaging/govulncheck
 
-install: build
-	install -d $(DESTDIR)$(PREFIX)/bin
-	install bin/opmint bin/opmintd $(DESTDIR)$(PREFIX)/bin/
+install: build manual
+	install -Dm 755 -t $(installed)/bin $(BIN)/opmint $(BIN)/opmintd
+	umask 022 && cp -R $(BIN)/share $(installed)/
+	install -Dm 644 -t $(installed)/lib/systemd/system packaging/systemd/opmintd.*
+	install -Dm 644 -t $(installed)/lib/systemd/user packaging/systemd/user/*
+	install -Dm 644 -t $(installed)/lib/sysusers.d packaging/sysusers.d/opmint.conf
+	install -Dm 644 -t $(installed)/lib/tmpfiles.d packaging/tmpfiles.d/opmint.conf
+	install -Dm 644 -t $(installed)/lib/udev/rules.d packaging/udev/*.rules
+	sed -i 's|/usr/bin/|$(PREFIX)/bin/|' $(installed)/lib/systemd/*/opmintd.service
+
+# Packages of a GOARCH, into DIST. The same commit gives the same bytes anywhere.
+deb rpm: export VERSION := $(VERSION)
+deb rpm:
+	@packaging/build $@ $(or $(GOARCH),$(shell go env GOARCH)) $(DIST)
 
 clean:
-	rm -rf bin .cache
+	rm -rf bin dist .cache

@@ -34,10 +34,9 @@ var imports = map[string]struct{ ours, outside string }{
 		"github.com/prometheus/client_golang github.com/coreos/go-systemd golang.org/x/sys",
 	},
 	"swtpm":      {"", "github.com/google/go-tpm"},
-	"release":    {"api", ""},
-	"cmd/opmint": {"api keygen ledger release store vtpmdetect tpm", "github.com/spf13/cobra"},
+	"cmd/opmint": {"api keygen ledger store vtpmdetect tpm", "github.com/spf13/cobra"},
 	"cmd/opmintd": {
-		"api api/server journal keygen ledger ledger/httpkey ledger/inorder release store store/etcd tpm vtpmdetect",
+		"api api/server journal keygen ledger ledger/httpkey ledger/inorder store store/etcd tpm vtpmdetect",
 		"github.com/spf13/cobra",
 	},
 }

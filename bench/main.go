@@ -61,7 +61,9 @@ func run(ctx context.Context, o options, stdout io.Writer) error {
 	if o.big > 0 {
 		return measure(ctx, "big", o, stdout, func(ctx context.Context) (*table, func(), error) { return bigTable(ctx, o.big) })
 	}
-	if os.Getenv("ONLY") != "" { return measure(ctx, "intents", o, stdout, intentsTable) }
+	if os.Getenv("ONLY") != "" {
+		return measure(ctx, "intents", o, stdout, intentsTable)
+	}
 	names, err := namesTable(ctx)
 	if err != nil {
 		return fmt.Errorf("prepare the table of names: %w", err)

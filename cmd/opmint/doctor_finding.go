@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"text/tabwriter"
+
+	"github.com/opmint/opmint/api"
 )
 
 // condition is how something is.
@@ -52,7 +54,7 @@ type diagnosis struct {
 
 // diagnose judges what was seen.
 func diagnose(f *facts) *diagnosis {
-	d := &diagnosis{Version: release.This().Version, Result: conditionOK}
+	d := &diagnosis{Version: api.ThisBuild().Version, Result: conditionOK}
 	for _, c := range checks {
 		found := c.judge(f)
 		found.Check = c.name

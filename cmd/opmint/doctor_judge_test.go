@@ -11,7 +11,6 @@ import (
 
 	"github.com/opmint/opmint/api"
 	"github.com/opmint/opmint/keygen"
-	"github.com/opmint/opmint/release"
 	"github.com/opmint/opmint/store"
 	"github.com/opmint/opmint/tpm"
 	"github.com/opmint/opmint/vtpmdetect"
@@ -38,7 +37,7 @@ ActiveState=active
 		path: "/run/opmint/opmint.sock", mode: fs.ModeSocket | 0o660, group: "opmint", owner: person{name: "root"},
 	}}
 	f.daemon = daemonFacts{
-		health: &api.Health{Version: release.This().Version, API: api.Level}, ready: &api.Readiness{Ready: true},
+		health: &api.Health{Version: api.ThisBuild().Version, API: api.Level}, ready: &api.Readiness{Ready: true},
 		identity: &api.Identity{Class: keygen.ClassH, FreshRandomness: true,
 			Verdict: vtpmdetect.Verdict{Class: vtpmdetect.ClassH}},
 	}

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/opmint/opmint/api"
-	"github.com/opmint/opmint/release"
 )
 
 const (
@@ -198,7 +197,7 @@ func checkDaemon(f *facts) finding {
 
 // checkVersion judges whether daemon and client are of one version.
 func checkVersion(f *facts) finding {
-	mine, d := release.This(), &f.daemon
+	mine, d := api.ThisBuild(), &f.daemon
 	switch {
 	case !d.answers():
 		return notChecked("this is opmint %s; no daemon to ask", mine.Version)

@@ -6,14 +6,14 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/opmint/opmint/api"
 	"github.com/opmint/opmint/packaging/manual"
-	"github.com/opmint/opmint/release"
 )
 
 func main() {
 	root := newRootCommand()
 	refuseMisuse(root)
-	if err := manual.Run(os.Args[1:], root, release.This().Version); err != nil {
+	if err := manual.Run(os.Args[1:], root, api.ThisBuild().Version); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(exitError)
 	}

@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/opmint/opmint/release"
+	"github.com/opmint/opmint/api"
 )
 
 // newRootCommand returns the program with all its commands.
@@ -26,7 +26,7 @@ try again.`,
   opmint semantic coil 7 shot 12
   opmint inspect h1-emhwdgg60rf5x9vn4a-00000001-00000000-r4trds3k1d7z9ygzca
   opmint render h1-emhwdgg60rf5x9vn4a-00000001-00000000-r4trds3k1d7z9ygzca --fit square`,
-		Version:       release.This().Version,
+		Version:       api.ThisBuild().Version,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}

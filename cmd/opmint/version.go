@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/opmint/opmint/release"
+	"github.com/opmint/opmint/api"
 )
 
 func newVersionCommand() *cobra.Command {
@@ -21,9 +21,9 @@ build.`,
 		DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if json {
-				return release.This().PrintJSON(cmd.OutOrStdout())
+				return api.ThisBuild().PrintJSON(cmd.OutOrStdout())
 			}
-			return release.This().Print(cmd.OutOrStdout(), "opmint")
+			return api.ThisBuild().Print(cmd.OutOrStdout(), "opmint")
 		},
 	}
 	cmd.Flags().BoolVar(&json, "json", false, "print JSON")

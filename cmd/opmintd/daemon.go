@@ -9,8 +9,8 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/opmint/opmint/api"
 	"github.com/opmint/opmint/api/server"
-	"github.com/opmint/opmint/release"
 	"github.com/opmint/opmint/tpm"
 )
 
@@ -82,7 +82,7 @@ func (d *daemon) run(ctx context.Context, cfg tpm.CounterConfig) error {
 	d.tell(m, cfg)
 	tuneMemory()
 	srv := server.New(server.Config{
-		Minter: m, Source: m, Intents: intents, Version: release.This().Version, Log: d.log,
+		Minter: m, Source: m, Intents: intents, Version: api.ThisBuild().Version, Log: d.log,
 		NamesPerEpoch: m.namesPerEpoch, UID: uint32(os.Geteuid()), Metrics: m.meter.Metrics,
 	})
 	if err := srv.Serve(ctx, d.listener); err != nil {
@@ -121,7 +121,7 @@ func (d *daemon) open(ctx context.Context, cfg tpm.CounterConfig) (*mint, error)
 // tell writes down in the log that the daemon has started.
 func (d *daemon) tell(m *mint, cfg tpm.CounterConfig) {
 	l := m.current.Load()
-	started := d.log.With("version", release.This().Version, "socket", d.listener.Addr().String(), "state", d.state.dir,
+	started := d.log.With("version", api.ThisBuild().Version, "socket", d.listener.Addr().String(), "state", d.state.dir,
 		"class", l.class, "assumed", m.assumedFor(l), "identity", l.counter.Identity())
 	if cfg.Device != nil {
 		started = started.With("tpm", cfg.Device.String(), "nv_index", d.nvIndex.String())

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/opmint/opmint/api"
 	"github.com/opmint/opmint/packaging/manual"
-	"github.com/opmint/opmint/release"
 )
 
 func main() {
-	if err := manual.Run(os.Args[1:], newCommand(nil), release.This().Version); err != nil {
+	if err := manual.Run(os.Args[1:], newCommand(nil), api.ThisBuild().Version); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(exitError)
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opmint/opmint/api"
-	"github.com/opmint/opmint/release"
 	"github.com/opmint/opmint/tpm"
 )
 
@@ -168,9 +167,9 @@ func printVersion(w io.Writer, o *options) error {
 	case !o.version:
 		return &usageError{errors.New("--json is for --version")}
 	case o.json:
-		return release.This().PrintJSON(w)
+		return api.ThisBuild().PrintJSON(w)
 	}
-	return release.This().Print(w, "opmintd")
+	return api.ThisBuild().Print(w, "opmintd")
 }
 
 // noArguments is cobra.NoArgs, which takes an argument for an unknown command.

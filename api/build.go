@@ -1,16 +1,4 @@
-// Package release says which build of opmint a program is: both programs print it
-// in the same form, for people and as JSON, and bug reports carry it.
-//
-//	opmintd v1.2.3
-//	commit 0123456789abcdef0123456789abcdef01234567, modified
-//	API level 1
-//	go1.26.0 linux/amd64
-//
-// The Go tool records the commit in the program. It does not know a tag that the
-// commit has, so builds of a release give the linker the version:
-//
-//	go build -ldflags "-X github.com/opmint/opmint/release.version=v1.2.3" ./cmd/...
-package release
+package api
 
 import (
 	"cmp"
@@ -19,12 +7,14 @@ import (
 	"io"
 	"runtime"
 	"runtime/debug"
-
-	"github.com/opmint/opmint/api"
+	"strings"
 )
 
-// version is for the linker to set.
-var version string
+// version and commit are for the linker to set. A version that ends in dirty is of
+// files that differ from the commit's, as git describe has it.
+var version, commit string
+
+const dirty = "-dirty"
 
 // Build says where a program comes from.
 type Build struct {
@@ -36,23 +26,31 @@ type Build struct {
 	Platform string `json:"platform"`          // GOOS/GOARCH
 }
 
-// This returns the build of the running program.
-func This() Build {
+// ThisBuild returns the build of the running program. Where the linker is not told, as in
+//
+//	go build -ldflags "-X github.com/opmint/opmint/api.version=v1.2.3" ./cmd/...
+//
+// it is what the Go tool recorded.
+func ThisBuild() Build {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		info = &debug.BuildInfo{}
 	}
-	return of(info, version)
+	return buildOf(info, version, commit)
 }
 
-// of reads a build from what the Go tool recorded in it; given is the version that
-// the linker was given, or "".
-func of(info *debug.BuildInfo, given string) Build {
+// buildOf reads a build from what the Go tool recorded in it, and from the version and
+// the commit that the linker was given, or "".
+func buildOf(info *debug.BuildInfo, version, commit string) Build {
 	b := Build{
-		Version:  cmp.Or(given, info.Main.Version, "(devel)"),
-		APILevel: api.Level,
+		Version:  cmp.Or(version, info.Main.Version, "(devel)"),
+		APILevel: Level,
 		Go:       cmp.Or(info.GoVersion, runtime.Version()),
 		Platform: runtime.GOOS + "/" + runtime.GOARCH,
+	}
+	if commit != "" {
+		b.Commit, b.Modified = commit, strings.HasSuffix(version, dirty)
+		return b
 	}
 	for _, s := range info.Settings {
 		switch s.Key {

@@ -1,0 +1,154 @@
+//go:build packages
+
+package packaging_test
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/opmint/opmint/keygen"
+)
+
+// state is what names depend on, so what removal leaves.
+const state = "/var/lib/opmint"
+
+// TestDebian installs, upgrades, removes and purges the .deb where no systemd runs,
+// as in a container.
+func TestDebian(t *testing.T) {
+	r := newRoot(t)
+	before := r.files()
+	r.install(deb)
+	r.wantBuild("")
+	r.wantEpoch(1, r.mintByHand())
+	r.install(laterDeb)
+	r.wantBuild(later)
+	r.wantEpoch(2, r.mintByHand())
+	r.run("dpkg", "--remove", "opmint")
+	r.onlyChanged(before, append(users, state)...)
+	r.install(deb)
+	r.wantEpoch(3, r.mintByHand())
+	r.run("dpkg", "--purge", "opmint")
+	r.onlyChanged(before, users...)
+	r.install(deb)
+	r.wantEpoch(1, r.mintByHand())
+}
+
+// TestDebianUnderSystemd does so where a systemd runs, and starts the daemon.
+func TestDebianUnderSystemd(t *testing.T) {
+	r := newRoot(t)
+	r.boot()
+	defer r.tell()
+	before := r.files()
+
+	r.install(deb)
+	r.wantUnit("opmintd.socket", "active", "enabled")
+	r.wantUnit("opmintd.service", "inactive", "indirect")
+	r.wantEpoch(1, r.mint())
+	r.wantUnit("opmintd.service", "active", "indirect")
+	old := r.run("systemctl", "show", "--property=MainPID", "opmintd.service")
+
+	r.install(laterDeb)
+	if r.run("systemctl", "show", "--property=MainPID", "opmintd.service") == old {
+		t.Error("the daemon of the old version runs after an upgrade")
+	}
+	r.wantEpoch(2, r.mint())
+
+	r.run("dpkg", "--remove", "opmint")
+	r.wantUnit("opmintd.socket", "inactive", "")
+	r.wantUnit("opmintd.service", "inactive", "")
+	r.onlyChanged(before, append(users, state)...)
+
+	r.install(deb)
+	r.wantEpoch(3, r.mint())
+	r.run("dpkg", "--purge", "opmint")
+	r.wantUnit("opmintd.service", "inactive", "")
+	r.onlyChanged(before, users...)
+}
+
+// TestDisabled: what an administrator has disabled stays so, when the package is
+// upgraded and when it is removed and installed again; and it is gone after a purge.
+func TestDisabled(t *testing.T) {
+	r := newRoot(t)
+	before := r.files()
+	r.install(deb)
+	r.run("systemctl", "disable", "opmintd.socket")
+	r.install(laterDeb)
+	r.wantEnabled("disabled")
+	r.run("dpkg", "--remove", "opmint")
+	r.install(deb)
+	r.wantEnabled("disabled")
+	r.run("dpkg", "--purge", "opmint")
+	r.onlyChanged(before, users...)
+	r.install(deb)
+	r.wantEnabled("enabled")
+}
+
+// wantBuild wants both programs to tell version and commit; "" is any version.
+func (r *root) wantBuild(version string) {
+	r.t.Helper()
+	for _, args := range [][]string{{"opmint", "version", "--json"}, {"opmintd", "--version", "--json"}} {
+		var build struct{ Version, Commit string }
+		if err := json.Unmarshal([]byte(r.run(args...)), &build); err != nil {
+			r.t.Fatal(err)
+		}
+		if version != "" && build.Version != version || build.Version == "" || build.Commit != commit {
+			r.t.Errorf("%s is %s, commit %s; want %s, %s", args[0], build.Version, build.Commit, version, commit)
+		}
+	}
+}
+
+// mint takes a name from the daemon.
+func (r *root) mint() string {
+	r.t.Helper()
+	return strings.TrimSpace(r.run("opmint", "mint"))
+}
+
+// mintByHand takes a name from a daemon that is there for nothing else.
+func (r *root) mintByHand() string {
+	r.t.Helper()
+	return strings.TrimSpace(r.run("sh", "-euc", `
+		mkfifo /tmp/log
+		opmintd --tpm none 2>/tmp/log &
+		while read -r line; do
+			case $line in *started*) break ;; esac
+		done </tmp/log
+		opmint mint
+		kill $!
+		wait $!
+		rm /tmp/log
+	`))
+}
+
+// wantEpoch wants the name to be of class j and of the given epoch: the daemon's
+// first start claims 1, and each the next that its state does not have.
+func (r *root) wantEpoch(epoch uint64, text string) {
+	r.t.Helper()
+	name, err := keygen.Parse(text)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if name.Class() != keygen.ClassJ || name.Epoch() != epoch {
+		r.t.Errorf("minted %s of epoch %d, want class j and epoch %d", name, name.Epoch(), epoch)
+	}
+}
+
+// wantUnit wants a unit to be in a state, and its file in another; "" is no file.
+func (r *root) wantUnit(unit, active, file string) {
+	r.t.Helper()
+	got := strings.Split(r.run("systemctl", "show", "--value", "--property=ActiveState,UnitFileState", unit), "\n")
+	if !slices.Contains(got, active) || !slices.Contains(got, file) {
+		r.t.Errorf("%s is %q, want %q and %q", unit, got, active, file)
+	}
+}
+
+// wantEnabled wants the socket to be enabled, or disabled.
+func (r *root) wantEnabled(want string) {
+	r.t.Helper()
+	// It fails if the answer is disabled.
+	out, _ := r.command("systemctl", "is-enabled", "opmintd.socket").Output()
+	if got := strings.TrimSpace(string(out)); got != want {
+		r.t.Errorf("the socket is %s, want %s", got, want)
+	}
+}
