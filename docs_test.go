@@ -75,6 +75,7 @@ var (
 	fence     = regexp.MustCompile("(?ms)^```\\w*\n(.*?)^```$")
 	inline    = regexp.MustCompile("`(opmintd? [^`\n]+)`")
 	remark    = regexp.MustCompile(`\s{2,}.*|\s#.*`)
+	asUser    = regexp.MustCompile(`^(sudo|runuser -u \w+ --) `)
 	separator = regexp.MustCompile(`\$\(|[;&|>)]+`)
 )
 
@@ -95,7 +96,7 @@ func commands(text string) [][]string {
 	var found [][]string
 	for _, line := range lines {
 		for _, part := range separator.Split(remark.ReplaceAllString(strings.TrimSpace(line), ""), -1) {
-			words := strings.Fields(part)
+			words := strings.Fields(asUser.ReplaceAllString(strings.TrimSpace(part), ""))
 			if len(words) > 0 && slices.Contains([]string{"opmint", "opmintd"}, filepath.Base(words[0])) {
 				words[0] = filepath.Base(words[0])
 				found = append(found, words)
