@@ -64,7 +64,7 @@ func TestActivatedOtherwise(t *testing.T) {
 		"TCP":               {[]*os.File{m.file(tcp)}, "it is no Unix socket", nil},
 		"a connection":      {[]*os.File{m.file(connection)}, "it does not listen", nil},
 		"a pipe":            {[]*os.File{pipe}, "it is no socket", nil},
-		"no path":           {[]*os.File{m.listen("@opmint-test-" + filepath.Base(dir))}, "it is at no path", nil},
+		"no path":           {[]*os.File{m.listen("@" + dir)}, "it is at no path", nil},
 		"another than told": {[]*os.File{m.socket}, "told to listen at /elsewhere", []string{"--socket", "/elsewhere"}},
 	} {
 		p := m.launch(c.files, nil, c.args...)
