@@ -218,10 +218,8 @@ func testUser(s *system) {
 	s.sh("/tmp/as-member systemctl --user stop opmintd.socket")
 }
 
-// testBitten waits for the machine's daemon, which hangs, to be replaced.
+// testBitten waits for the machine's daemon, which hangs, to be replaced. On a machine that is busy it may have been.
 func testBitten(s *system) {
-	s.wants("active", "systemctl is-active opmintd")
-	s.wants("0", "systemctl show --property=NRestarts --value opmintd")
 	s.mint("until opmint mint; do :; done")
 	s.sh("journalctl --unit=opmintd --grep='Watchdog timeout'")
 	// It says where it hung.
