@@ -48,8 +48,10 @@ type conn struct {
 }
 
 func (s *Server) newConn(c socket, who caller) *conn {
+	s.inside.Add(1)
 	return &conn{
 		socket: c, server: s, caller: who, close: sync.OnceValue(func() error {
+			defer s.inside.Done()
 			defer who.account.disconnect()
 			return c.Close()
 		}),

@@ -23,6 +23,7 @@ type pipes struct {
 	waiting chan net.Conn
 	closed  chan struct{}
 	close   func()
+	stop    func()                       // begins the server's stop
 	fail    atomic.Pointer[func() error] // why accept fails, if it does
 }
 
@@ -87,6 +88,7 @@ func inBubble(t *testing.T, class keygen.Class, configure func(*Server), test fu
 			t: t, server: s, waiting: make(chan net.Conn), closed: closed, close: sync.OnceFunc(func() { close(closed) }),
 		}
 		ctx, stop := context.WithCancel(t.Context())
+		p.stop = stop
 		served := make(chan error)
 		go func() {
 			served <- s.serveAt(ctx, s.newDoor(p, func(c socket) caller { return caller{uid: c.(pipe).uid} }))

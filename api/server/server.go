@@ -69,14 +69,9 @@ package server
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"log"
 	"log/slog"
-	"net/http"
+	"sync"
 	"time"
-
-	sd "github.com/coreos/go-systemd/v22/daemon"
 
 	"github.com/opmint/opmint/api"
 	"github.com/opmint/opmint/keygen"
@@ -168,6 +163,7 @@ type Server struct {
 	Config
 	routes   []route
 	accounts *accounts
+	inside   sync.WaitGroup // for the connections
 	lines    *lines
 	grace    grace
 }
@@ -183,72 +179,4 @@ func New(c Config) *Server {
 	c.Metrics.gauges.server.Store(s)
 	s.routes = s.table()
 	return s
-}
-
-// Serve answers requests on l until ctx is done, then finishes those under way,
-// for 5 seconds at most, and returns nil. It closes l. It ends with an error, in the
-// same way, when clients do not find l any more, unless l is systemd's.
-//
-// The service manager that started the process, if one did (sd_notify(3)), is told
-// that it is ready, what it does, and, as long as the Server answers itself, that it
-// is alive.
-func (s *Server) Serve(ctx context.Context, l *Listener) error {
-	ctx, fail := context.WithCancelCause(ctx)
-	p := newPulse(s, l, fail)
-	p.begin()
-	beating := make(chan struct{})
-	go func() {
-		defer close(beating)
-		p.beat(ctx)
-	}()
-	err := s.serveAt(ctx, s.newDoor(l, callerOf))
-	fail(nil)
-	<-beating
-	if cause := context.Cause(ctx); err == nil && errors.Is(cause, errLost) {
-		err = cause
-	}
-	return err
-}
-
-func (s *Server) serveAt(ctx context.Context, d *door) error {
-	defer s.lines.close()
-	defer d.away.Wait()
-	h := http.Server{
-		Handler:           s,
-		ConnContext:       withCaller,
-		ErrorLog:          log.New(s.lines, "", 0),
-		ReadHeaderTimeout: headerTime,
-		ReadTimeout:       requestTime,
-		WriteTimeout:      writeTime,
-		IdleTimeout:       idleTime,
-		MaxHeaderBytes:    maxHeader,
-
-		DisableGeneralOptionsHandler: true,
-	}
-	// First the listener: what was let in before it is closed is counted by the time
-	// that Serve returns, and so it is waited for.
-	stop := context.AfterFunc(ctx, func() {
-		s.notify(sd.SdNotifyStopping)
-		_ = d.Close() // the listener may say that it is closed already
-	})
-	if err := h.Serve(d); stop() {
-		return fmt.Errorf("serve %s: %w", d.Addr(), err)
-	}
-	return s.finish(&h)
-}
-
-// finish waits for the requests under way, and ends all connections.
-func (s *Server) finish(h *http.Server) error {
-	grace, cancel := context.WithTimeout(context.Background(), stopTime)
-	defer cancel()
-	err := h.Shutdown(grace)
-	if errors.Is(err, context.DeadlineExceeded) {
-		_, _, cut := s.accounts.count()
-		s.Log.Warn("requests cut off by the stop", "requests", cut, "after", stopTime)
-		err = h.Close()
-	}
-	if err != nil {
-		return fmt.Errorf("end the connections: %w", err)
-	}
-	return nil
 }

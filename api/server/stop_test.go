@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -30,6 +31,24 @@ func TestStopCutsOff(t *testing.T) {
 			t.Errorf("%d stalled: the log says %q, want %q", stalled, log.String(), says)
 		}
 	}
+}
+
+// TestStopAnswers: a client that was let in before the stop has its answer, though it
+// asks later, and no other one. Connections that are idle end.
+func TestStopAnswers(t *testing.T) {
+	inBubble(t, keygen.ClassH, func(*Server) {}, func(t *testing.T, p *pipes) {
+		idle, fresh := p.dial(1000), p.dial(1000)
+		p.request(idle, post("/v1/names"))
+		synctest.Wait()
+		p.stop()
+		synctest.Wait()
+		if n, err := idle.Read(make([]byte, 1)); n != 0 || err == nil {
+			t.Errorf("the idle connection after the stop: %d, %v", n, err)
+		}
+		if answer := p.request(fresh, post("/v1/names")); answer.StatusCode != http.StatusCreated || !answer.Close {
+			t.Errorf("status %d, and to be closed: %v", answer.StatusCode, answer.Close)
+		}
+	})
 }
 
 // TestUnavailable: Retry-After stands where waiting may help.
