@@ -21,11 +21,11 @@ installed    = $(DESTDIR)$(PREFIX)
 # What the tests need besides Go: a C compiler for the race detector and, with
 # OpenSSL's headers, for the reference TPM; a software TPM; curl; uuidd, which the
 # daemon is measured against; what the examples are written in; what doctor tells
-# operators to type; a virtual machine; what makes, checks and installs packages, and
-# the shells and readers of what is in them.
+# operators to type; what checks the units; a virtual machine; what makes, checks and
+# installs packages, and the shells and readers of what is in them.
 setup:
 	@packaging/need gcc libc6-dev libssl-dev swtpm curl uuid-runtime nodejs python3-cryptography qemu-user util-linux \
-		tpm2-tools socat
+		tpm2-tools socat systemd
 	@vmtest/setup.sh
 	@packaging/need git debootstrap lintian rpm procps man-db mandoc bash-completion fish zsh
 	@packaging/testdata/root >/dev/null

@@ -11,9 +11,12 @@
 // start among them; [VM.Snapshot] and [VM.Restore] take memory, disk and TPM back, [VM.Kill] cuts the power. To revert a
 // machine that is off, put an older copy of its folder in its place; to clone it, copy the folder.
 //
+// A machine boots the guest program alone, or, with [Machine.System], a Debian with systemd in which the units are tried:
+// the guest program installs them there and becomes one of its services.
+//
 // The processor is emulated, so no access to the host's virtualisation is needed, and everything takes several times
-// longer than outside. Nothing survives the test process. The tests have the build tag vm, since they need QEMU and a
-// kernel, which setup.sh brings:
+// longer than outside. Nothing survives the test process. The tests have the build tag vm, since they need QEMU, a
+// kernel and a system, which setup.sh brings:
 //
 //	vmtest/setup.sh && go test -tags vm ./vmtest
 package vmtest

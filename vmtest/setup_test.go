@@ -14,6 +14,12 @@ func TestMissingKernelNamesTheRemedy(t *testing.T) {
 	wantRemedy(t, err, "no kernel at ../.cache/vm/linux/boot/vmlinuz-*")
 }
 
+func TestMissingSystemNamesTheRemedy(t *testing.T) {
+	t.Chdir(t.TempDir())
+	_, err := FindSystem()
+	wantRemedy(t, err, "0 files are ../.cache/vm/system-*.ext4")
+}
+
 func TestMissingProgramNamesTheRemedy(t *testing.T) {
 	swtpm, err := exec.LookPath("swtpm")
 	if err != nil {
