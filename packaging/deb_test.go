@@ -105,12 +105,15 @@ func (r *root) mint() string {
 	return strings.TrimSpace(r.run("opmint", "mint"))
 }
 
-// mintByHand takes a name from a daemon that is there for nothing else.
+// mintByHand takes a name from a daemon that is there for nothing else, and that
+// runs as systemd would run it.
 func (r *root) mintByHand() string {
 	r.t.Helper()
 	return strings.TrimSpace(r.run("sh", "-euc", `
 		mkfifo /tmp/log
-		opmintd --tpm none 2>/tmp/log &
+		chown opmint: /run/opmint
+		setpriv --reuid opmint --regid opmint --init-groups opmintd --tpm none \
+			--state /var/lib/opmint --socket /run/opmint/opmint.sock 2>/tmp/log &
 		while read -r line; do
 			case $line in *started*) break ;; esac
 		done </tmp/log

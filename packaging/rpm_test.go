@@ -27,6 +27,8 @@ func (r *root) rpm(args ...string) string {
 // what the package needs, but under other names.
 func TestRPM(t *testing.T) {
 	r := newRoot(t)
+	// Folders of the package filesystem, which all distributions with rpm have.
+	r.run("mkdir", "-p", "/usr/share/fish/vendor_completions.d", "/usr/share/licenses", "/usr/share/zsh/site-functions")
 	before := r.files()
 	r.rpm("--install", "--nodeps", rpm)
 	r.wantBuild("")
