@@ -62,7 +62,7 @@ test-vm:
 
 # Installed, upgraded and removed in a Debian of its own. Needs root.
 test-packages:
-	go test -tags packages -count=1 ./packaging
+	go test -tags packages -count=1 -timeout 30m ./packaging
 
 # Every fuzz test in turn, for FUZZTIME each.
 fuzz:
