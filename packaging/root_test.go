@@ -56,14 +56,6 @@ func (r *root) run(args ...string) string {
 	return string(out)
 }
 
-// fails runs a command inside that must fail.
-func (r *root) fails(args ...string) {
-	r.t.Helper()
-	if out, err := r.command(args...).CombinedOutput(); err == nil {
-		r.t.Errorf("%q did not fail:\n%s", args, out)
-	}
-}
-
 // install installs a .deb file, or puts it in the place of another version.
 func (r *root) install(deb string) {
 	r.t.Helper()
