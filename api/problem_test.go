@@ -15,6 +15,7 @@ import (
 func TestProblems(t *testing.T) {
 	all := []error{
 		api.ErrBadRequest, api.ErrForbidden, api.ErrNotFound, api.ErrMethodNotAllowed, api.ErrTooLarge,
+		api.ErrExpired, api.ErrFingerprintMismatch,
 		api.ErrOverloaded, api.ErrUnavailable, api.ErrInternal,
 	}
 	for _, c := range []struct {
@@ -27,6 +28,8 @@ func TestProblems(t *testing.T) {
 		{api.ErrNotFound, api.ErrNotFound, "not-found", 404},
 		{api.ErrMethodNotAllowed, api.ErrMethodNotAllowed, "method-not-allowed", 405},
 		{api.ErrTooLarge, api.ErrTooLarge, "too-large", 413},
+		{api.ErrExpired, api.ErrExpired, "expired", 410},
+		{api.ErrFingerprintMismatch, api.ErrFingerprintMismatch, "fingerprint-mismatch", 422},
 		{api.ErrOverloaded, api.ErrOverloaded, "overloaded", 503},
 		{api.ErrUnavailable, api.ErrUnavailable, "unavailable", 503},
 		{api.ErrInternal, api.ErrInternal, "internal", 500},

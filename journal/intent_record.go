@@ -94,9 +94,12 @@ type intentRecord struct {
 	name        keygen.Name
 }
 
+// maxMillis is the last time that RFC 3339 can write, in the year 9999.
+const maxMillis = 253_402_300_799_999
+
 func (r *intentRecord) encode() []byte {
 	b := make([]byte, 0, 24+sha256.Size+keygen.Length)
-	b = binary.BigEndian.AppendUint64(b, uint64(r.created.UnixMilli()))
+	b = binary.BigEndian.AppendUint64(b, uint64(min(max(0, r.created.UnixMilli()), maxMillis)))
 	b = binary.BigEndian.AppendUint64(b, r.expires)
 	b = binary.BigEndian.AppendUint64(b, r.retain)
 	if r.fingerprint.Known {
@@ -113,7 +116,11 @@ func decodeIntent(key string, b []byte) (r intentRecord, err error) {
 	default:
 		return r, damaged(key, fmt.Sprintf("an intent of %d bytes", len(b)))
 	}
-	r.created = time.UnixMilli(int64(binary.BigEndian.Uint64(b))).UTC()
+	created := binary.BigEndian.Uint64(b)
+	if created > maxMillis {
+		return r, damaged(key, "it was created too late")
+	}
+	r.created = time.UnixMilli(int64(created)).UTC()
 	r.expires, r.retain = binary.BigEndian.Uint64(b[8:]), binary.BigEndian.Uint64(b[16:])
 	if r.name, err = keygen.Parse(string(b[len(b)-keygen.Length:])); err != nil {
 		return r, damaged(key, err.Error())

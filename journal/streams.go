@@ -114,7 +114,7 @@ func (n *numbering) enter(ctx context.Context, s *step) error {
 	if err != nil {
 		return err
 	}
-	if item == nil {
+	if n.result.Replayed = item != nil; item == nil {
 		if err := n.admit(ctx, s, counts{Intents: 1}); err != nil {
 			return err
 		}
@@ -132,6 +132,9 @@ func (n *numbering) enter(ctx context.Context, s *step) error {
 		if item, st, err = n.append(ctx, s, now); err != nil {
 			return err
 		}
+	} else if st.drawnUnder(now) {
+		n.tell(item, st)
+		return nil
 	}
 	if !st.drawnUnder(now) {
 		if err := n.draw(st, now, max(now.epoch, st.Edition.Number()+1)); err != nil {
