@@ -5,9 +5,9 @@ package examples_test
 import (
 	"bufio"
 	"context"
+	"crypto/rand"
 	"io"
 	"log/slog"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -16,7 +16,9 @@ import (
 
 	"github.com/opmint/opmint/api"
 	"github.com/opmint/opmint/api/server"
+	"github.com/opmint/opmint/journal"
 	"github.com/opmint/opmint/keygen"
+	"github.com/opmint/opmint/store/storetest"
 )
 
 // python is Debian's, which has Debian's python3-cryptography.
@@ -53,11 +55,12 @@ func start(t *testing.T) (stop func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	intents := remember(t, minter)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() {
 		log := slog.New(slog.NewTextHandler(t.Output(), nil))
-		done <- server.New(server.Config{Minter: minter, Source: new(daemon), Log: log}).Serve(ctx, listener)
+		done <- server.New(server.Config{Minter: minter, Source: new(daemon), Intents: intents, Log: log}).Serve(ctx, listener)
 	}()
 	stop = func() {
 		if cancel(); done != nil {
@@ -69,6 +72,23 @@ func start(t *testing.T) (stop func()) {
 	}
 	t.Cleanup(stop)
 	return stop
+}
+
+// remember returns the intents of a daemon whose clock stands still.
+func remember(t *testing.T, minter journal.Minter) *journal.Intents {
+	t.Helper()
+	j, err := journal.Open(t.Context(), storetest.NewMemory(), time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	intents, err := j.Intents(t.Context(), journal.IntentsConfig{
+		Minter: minter, Random: rand.Reader, Horizon: 192 * time.Hour, MaxIntents: 100, MaxStreams: 100,
+		Boot: func() time.Duration { return 0 },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return intents
 }
 
 // names runs a program and returns the names that it prints, one a line, all
@@ -120,11 +140,7 @@ func TestExamplesMint(t *testing.T) {
 // TestShellKeepsTheName: the same name on every run, also of two at once.
 func TestShellKeepsTheName(t *testing.T) {
 	start(t)
-	bin := t.TempDir()
-	if out, err := exec.Command("go", "build", "-o", bin, "../cmd/opmint").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	build(t, "../cmd/opmint")
 	file := filepath.Join(t.TempDir(), "order-7")
 	results := make(chan string)
 	const runs = 4
