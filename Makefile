@@ -16,16 +16,16 @@ here        := env -u GOARCH go
 tool        := $(here) tool -modfile=tools.mod
 installed    = $(DESTDIR)$(PREFIX)
 
-.PHONY: setup build manual run test race soak test-vm test-packages fuzz bench lint install deb rpm clean
+.PHONY: setup build manual run test race soak test-vm test-packages fuzz bench bench-big lint install deb rpm clean
 
 # What the tests need besides Go: a C compiler for the race detector and, with
 # OpenSSL's headers, for the reference TPM; a software TPM; curl; uuidd, which the
-# daemon is measured against; what the examples are written in; what doctor tells
-# operators to type; what checks the units; a virtual machine; what makes, checks and
-# installs packages, and the shells and readers of what is in them.
+# daemon is measured against, and PostgreSQL; what the examples are written in; what
+# doctor tells operators to type; what checks the units; a virtual machine; what makes,
+# checks and installs packages, and the shells and readers of what is in them.
 setup:
 	@packaging/need gcc libc6-dev libssl-dev swtpm curl uuid-runtime nodejs python3-cryptography qemu-user util-linux \
-		tpm2-tools socat systemd
+		postgresql tpm2-tools socat systemd
 	@vmtest/setup.sh
 	@packaging/need git debootstrap lintian rpm procps man-db mandoc bash-completion fish zsh
 	@packaging/testdata/root >/dev/null
@@ -54,7 +54,7 @@ race:
 
 # In small what a year brings.
 soak:
-	go test -count=1 -v ./soak -names 50000000
+	go test -count=1 -v ./soak -names 50000000 -intents 10000
 
 # On a real kernel with a virtual TPM, in QEMU.
 test-vm:
@@ -75,8 +75,12 @@ fuzz:
 
 # Ratios to peers, all measured in one run. WRITE=README.md puts the tables there.
 bench:
-	@packaging/need swtpm uuid-runtime
+	@packaging/need swtpm uuid-runtime postgresql
 	go run ./bench $(if $(WRITE),-write $(WRITE))
+
+# A journal with ten million intents; it takes minutes and 5 GB in TMPDIR.
+bench-big:
+	go run ./bench -big 10000000 $(if $(WRITE),-write $(WRITE))
 
 lint:
 	@test -z "$$(gofmt -l .)" || { gofmt -d .; exit 1; }

@@ -3,6 +3,7 @@
 //
 //	go run ./bench                     print the tables
 //	go run ./bench -write README.md    put them into the file, too
+//	go run ./bench -big 10000000       only the table of a journal with so many intents
 //
 // A table's subjects take turns, round after round, so that what disturbs the
 // machine disturbs them all. What counts is the ratio of one to another, which
@@ -11,7 +12,8 @@
 // not reached is marked and is no failure: on a noisy machine it says little.
 //
 // The daemon is measured as it is run: opmintd, with a software TPM, against a
-// server in Go that sends back what it gets, and against uuidd of util-linux.
+// server in Go that sends back what it gets, against uuidd of util-linux, and, for
+// what it remembers, against PostgreSQL.
 // Servers are processes of their own; clients write requests that are ready, on
 // connections that are kept or made for each.
 //
@@ -60,9 +62,6 @@ func main() {
 func run(ctx context.Context, o options, stdout io.Writer) error {
 	if o.big > 0 {
 		return measure(ctx, "big", o, stdout, func(ctx context.Context) (*table, func(), error) { return bigTable(ctx, o.big) })
-	}
-	if os.Getenv("ONLY") != "" {
-		return measure(ctx, "intents", o, stdout, intentsTable)
 	}
 	names, err := namesTable(ctx)
 	if err != nil {
