@@ -98,25 +98,7 @@ func fill(ctx context.Context, state string, n uint64) (opening string, err erro
 	if err != nil {
 		return "", err
 	}
-	// The list of free pages, which Close writes, is what a crash costs.
-	crashed := filepath.Join(state, "crashed")
-	defer os.Remove(crashed)
-	defer os.Remove(crashed + ".created")
-	s, err := store.Open(ctx, path, store.Options{Kind: store.Journal})
-	if err != nil {
-		return "", err
-	}
-	defer s.Close()
-	if err := s.Commit(ctx, nil, []store.Write{{Key: []byte("bench"), Value: []byte{1}}}); err != nil {
-		return "", err
-	}
-	if err := s.Commit(ctx, nil, []store.Write{{Key: []byte("bench")}}); err != nil {
-		return "", err
-	}
-	if err := copyFile(path, crashed); err != nil {
-		return "", err
-	}
-	after, err := timeToOpen(ctx, crashed)
+	crashed, err := timeAfterCrash(ctx, path)
 	if err != nil {
 		return "", err
 	}
@@ -125,8 +107,31 @@ func fill(ctx context.Context, state string, n uint64) (opening string, err erro
 		return "", err
 	}
 	return fmt.Sprintf("A journal with %d intents takes %d MB. Opening it takes %.1f s, and after a crash %.1f s (%s).\n\n",
-		n, info.Size()>>20, closed.Seconds(), after.Seconds(),
-		strings.Replace(reached("5 s", max(closed, after) <= openTarget), "≥", "≤", 1)), nil
+		n, info.Size()>>20, closed.Seconds(), crashed.Seconds(),
+		strings.Replace(reached("5 s", max(closed, crashed) <= openTarget), "≥", "≤", 1)), nil
+}
+
+// timeAfterCrash returns how long a copy of a journal takes to open that was not
+// closed: it lacks the list of free pages.
+func timeAfterCrash(ctx context.Context, path string) (took time.Duration, err error) {
+	crashed := path + "-crashed"
+	defer os.Remove(crashed)
+	defer os.Remove(crashed + ".created")
+	s, err := store.Open(ctx, path, store.Options{Kind: store.Journal})
+	if err != nil {
+		return 0, err
+	}
+	defer s.Close()
+	key := []byte("bench")
+	for _, value := range [][]byte{{1}, nil} {
+		if err := s.Commit(ctx, nil, []store.Write{{Key: key, Value: value}}); err != nil {
+			return 0, err
+		}
+	}
+	if err := copyFile(path, crashed); err != nil {
+		return 0, err
+	}
+	return timeToOpen(ctx, crashed)
 }
 
 func copyFile(from, to string) error {

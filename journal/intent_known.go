@@ -54,7 +54,9 @@ func (in *Intents) Delete(ctx context.Context, uid uint32, intent string) error 
 
 // find returns what is known of an intent, and whether it is. One that was
 // forgotten is ErrExpired.
-func (in *Intents) find(ctx context.Context, from reader, uid uint32, intent string) (r intentRecord, found bool, err error) {
+func (in *Intents) find(
+	ctx context.Context, from reader, uid uint32, intent string,
+) (r intentRecord, found bool, err error) {
 	key := intentKey(uid, intent)
 	value, err := from.get(ctx, key)
 	if err != nil {

@@ -65,7 +65,9 @@ func remember(ctx context.Context, s store.Store, class keygen.Class, tpm journa
 	if err != nil {
 		return nil, err
 	}
-	m, err := keygen.NewMinter(ctx, keygen.MinterConfig{Class: d.class, Identity: d.counter.Identity(), Counter: d.counter})
+	m, err := keygen.NewMinter(ctx, keygen.MinterConfig{
+		Class: d.class, Identity: d.counter.Identity(), Counter: d.counter,
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -18,7 +18,8 @@ func TestIntentKeepsItsName(t *testing.T) {
 	m := remembering(t, s, c)
 	first := m.name(t, "charge order 7")
 	want := journal.Intent{
-		Intent: "charge order 7", Name: first.Name, Created: testTime, Expires: testTime.Add(journal.DefaultRetain), Since: testTime,
+		Intent: "charge order 7", Name: first.Name,
+		Created: testTime, Expires: testTime.Add(journal.DefaultRetain), Since: testTime,
 	}
 	if first != want || first.Name.Class() != keygen.ClassJ {
 		t.Errorf("%+v, want %+v", first, want)
@@ -218,7 +219,7 @@ func TestQuotas(t *testing.T) {
 	}
 }
 
-// TestStoreFails lets each write fail in each way: the caller gets an error, and
+// TestStoreFailsWhileNaming lets each write fail in each way: the caller gets an error, and
 // asking again, after a restart where it must be, gets the one name.
 func TestStoreFailsWhileNaming(t *testing.T) {
 	for _, fault := range storetest.Faults {
@@ -239,65 +240,6 @@ func TestStoreFailsWhileNaming(t *testing.T) {
 			if got := m.name(t, "i"); !got.Replayed || got.Name != first.Name {
 				t.Errorf("%s, %s: %+v, then %+v", fault, ending, first, got)
 			}
-		}
-	}
-}
-
-// FuzzIntentRecord: what is read is what would be written, all else is damaged.
-func FuzzIntentRecord(f *testing.F) {
-	const name = "j1-mfy3v2w0adrxb1b0pz-00000001-00000000-fn79s05xzn12hmmb16"
-	for _, head := range []string{
-		strings.Repeat("\x00", 24), strings.Repeat("\x00", 56), strings.Repeat("\xff", 24), strings.Repeat("\x00", 25),
-		strings.Repeat("\x00", 24) + "\x01", strings.Repeat("\x00", 24) + "\x02", "",
-	} {
-		f.Add([]byte(head + name))
-		f.Add([]byte(head + name[1:] + "x"))
-	}
-	f.Fuzz(func(t *testing.T, b []byte) {
-		for _, respell := range []func([]byte) ([]byte, error){journal.RespellIntent, journal.RespellItem} {
-			switch again, err := respell(b); {
-			case err != nil && !errors.Is(err, store.ErrDamaged):
-				t.Error(err)
-			case err == nil && string(again) != string(b):
-				t.Errorf("%q is written %q", b, again)
-			}
-		}
-	})
-}
-
-// TestDamagedRecords: what nobody has written is an error, and nothing is made up
-// in its place.
-func TestDamagedRecords(t *testing.T) {
-	for _, prefix := range []string{"clock", "i/", "m/", "n/", "s/", "t/", "u/", "d/"} {
-		s, c := storetest.NewMemory(), newClocks()
-		m := remembering(t, s, c)
-		if _, err := m.Name(t.Context(), 1, journal.Ask{Intent: "gone", Retain: time.Minute}); err != nil {
-			t.Fatal(err)
-		}
-		m.name(t, "i")
-		m.number(t, "i")
-		c.pass(time.Minute)
-		m.forget(t)
-		key := records(t, s, prefix)[0]
-		if prefix == "d/" {
-			if err := s.Commit(t.Context(), nil, []store.Write{{Key: []byte("d/\x00"), Value: []byte{1}}}); err != nil {
-				t.Fatal(err)
-			}
-		} else if err := s.Commit(t.Context(), nil, []store.Write{{Key: []byte(key), Value: []byte("?")}}); err != nil {
-			t.Fatal(err)
-		}
-		var errs []error
-		_, err := remember(t.Context(), s, keygen.ClassJ, nil, c)
-		errs = append(errs, err)
-		_, err = m.Name(t.Context(), 1, journal.Ask{Intent: "i"})
-		errs = append(errs, err)
-		_, err = m.Name(t.Context(), 1, journal.Ask{Intent: "gone"})
-		errs = append(errs, err)
-		_, err = m.Number(t.Context(), 1, "s", "i")
-		errs = append(errs, err, m.Void(t.Context(), 1, "s", 0), m.Delete(t.Context(), 1, "i"))
-		_, err = m.KeepStep(t.Context())
-		if err = errors.Join(append(errs, err)...); !errors.Is(err, store.ErrDamaged) {
-			t.Errorf("%q: %v", key, err)
 		}
 	}
 }

@@ -27,7 +27,9 @@ func TestKeep(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			m, err := keygen.NewMinter(t.Context(), keygen.MinterConfig{Class: keygen.ClassJ, Identity: c.Identity(), Counter: c})
+			m, err := keygen.NewMinter(t.Context(), keygen.MinterConfig{
+				Class: keygen.ClassJ, Identity: c.Identity(), Counter: c,
+			})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -133,7 +133,8 @@ func (a *answer) recall(do func(context.Context) error) error {
 
 func tellIntent(in journal.Intent) *api.Intent {
 	told := &api.Intent{
-		Intent: in.Intent, Name: in.Name, Created: in.Created, Expires: in.Expires, Replayed: in.Replayed, MemorySince: in.Since,
+		Intent: in.Intent, Name: in.Name, Created: in.Created, Expires: in.Expires, Replayed: in.Replayed,
+		MemorySince: in.Since,
 	}
 	if in.Fingerprint.Known {
 		told.Fingerprint = (*api.Fingerprint)(&in.Fingerprint.Sum)
@@ -164,7 +165,8 @@ func (r *request) owner() (uint32, error) {
 		return 0, fmt.Errorf("%w: uid %.40q: the number of a user", api.ErrBadRequest, text)
 	}
 	if r.caller.uid != 0 && uint32(uid) != r.caller.uid && r.refusal == nil {
-		r.refusal = fmt.Errorf("%w: you are uid %d, and only root may ask for what is another's", api.ErrForbidden, r.caller.uid)
+		r.refusal = fmt.Errorf("%w: you are uid %d, and only root may ask for what is another's",
+			api.ErrForbidden, r.caller.uid)
 	}
 	return uint32(uid), nil
 }

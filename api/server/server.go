@@ -37,6 +37,7 @@
 //	requests in flight      256                               429
 //	names, leased ones too  10^9 a second                     429
 //	bytes of large bodies   32 MiB         128 MiB            429 or 503
+//	intents, streams        as the Intents say                429
 //	epochs                                 the Counter says   503
 //
 //	time for                a header  a request  a part of an answer  between requests

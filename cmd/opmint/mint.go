@@ -33,11 +33,7 @@ Store a name with the request that it is for before the request is sent, and sen
 the same name on every retry. Exit code 0 means that all names were printed; when
 opmint fails on the way, those that it printed are yours all the same.
 
-With --for the daemon stores it: the name of an INTENT, which is whatever you call
-the operation before it has a name, is the same each time, after restarts of all,
-and yours alone. With --payload another payload under the same INTENT is refused
-(exit code 3), and so is an INTENT that was forgotten, which it is after --retain.
-With --stream it has a number too, which --json shows.`,
+` + mintForHelp,
 		Example: `  opmint mint
   opmint mint --for 'charge order 7' --payload order-7.json
   opmint mint --for order-7 --retain 48h

@@ -13,6 +13,12 @@ import (
 	"github.com/opmint/opmint/keygen"
 )
 
+const mintForHelp = `With --for the daemon stores it: the name of an INTENT, which is whatever you call
+the operation before it has a name, is the same each time, after restarts of all,
+and yours alone. With --payload another payload under the same INTENT is refused
+(exit code 3), and so is an INTENT that was forgotten, which it is after --retain.
+With --stream it has a number too, which --json shows.`
+
 // intentOptions are the flags of mint that are about an intent.
 type intentOptions struct {
 	intent, stream text
