@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-tpm/tpm2"
 	"go.etcd.io/bbolt"
+	"golang.org/x/sys/unix"
 )
 
 // A trouble is something that doctor calls a failure.
@@ -160,7 +161,10 @@ var socketTroubles = []trouble{
 		must(w.t, os.Chmod(w.socket, 0o666))
 	}},
 	{name: "stuck", check: "daemon", says: "it says nothing for 10s", make: func(w *ward) {
-		must(w.t, w.daemon().cmd.Process.Signal(syscall.SIGSTOP))
+		daemon := w.daemon().cmd.Process
+		must(w.t, daemon.Signal(syscall.SIGSTOP))
+		// Until the last of its threads has stopped, it answers.
+		must(w.t, unix.Waitid(unix.P_PID, daemon.Pid, nil, unix.WSTOPPED, nil))
 	}},
 	{name: "cannot mint", check: "daemon", says: "it cannot mint", make: func(w *ward) {
 		w.daemon("--names-per-epoch", "1")
