@@ -88,6 +88,10 @@ func newWard(t *testing.T, bin string) *ward {
 func (w *ward) tool(name, script string) {
 	w.t.Helper()
 	text := "#!/bin/sh\nHERE=" + w.dir + "\n" + script + "\n"
+	// A child that another test forks meanwhile would have it open for writing until it
+	// becomes another program, and nobody can run such a file (ETXTBSY).
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
 	must(w.t, os.WriteFile(filepath.Join(w.tools, name), []byte(text), 0o755))
 }
 
