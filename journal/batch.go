@@ -29,6 +29,12 @@ type batcher struct {
 
 	mu      sync.Mutex
 	waiting []*change
+	came    int           // who came since the last batch
+	arrival chan struct{} // has room for one: somebody came
+
+	// Of the last batch; of who has the turn.
+	size int
+	took time.Duration // in the store
 }
 
 // change is what one caller wants to do.
@@ -43,7 +49,7 @@ type change struct {
 }
 
 func newBatcher(s store.Store, failed func(error)) *batcher {
-	return &batcher{store: s, failed: failed, turn: make(chan struct{}, 1)}
+	return &batcher{store: s, failed: failed, turn: make(chan struct{}, 1), arrival: make(chan struct{}, 1)}
 }
 
 // commit makes a change, durably. An error of do is returned as it is; with any
@@ -53,11 +59,15 @@ func (b *batcher) commit(ctx context.Context, do func(*step) error) error {
 	c := &change{do: do, done: make(chan struct{})}
 	b.mu.Lock()
 	b.waiting = append(b.waiting, c)
+	b.came++
 	b.mu.Unlock()
+	select {
+	case b.arrival <- struct{}{}:
+	default:
+	}
 	select {
 	case b.turn <- struct{}{}:
 		b.lead(ctx, c)
-		<-b.turn
 	case <-c.done:
 	case <-ctx.Done():
 		if b.withdraw(c) {
@@ -68,24 +78,55 @@ func (b *batcher) commit(ctx context.Context, do func(*step) error) error {
 	return c.err
 }
 
-// lead runs batches until c was in one. It needs the turn.
+// lead runs batches until c was in one, and gives back the turn.
 func (b *batcher) lead(ctx context.Context, c *change) {
-	// Those who were answered just now may come again: let them join in.
-	runtime.Gosched()
+	defer func() { <-b.turn }()
+	b.gather()
 	for {
-		b.mu.Lock()
-		if c.taken {
-			b.mu.Unlock()
+		batch := b.take(c)
+		if batch == nil {
 			return
 		}
-		batch := b.waiting[:min(len(b.waiting), maxBatch):min(len(b.waiting), maxBatch)]
-		b.waiting = b.waiting[len(batch):]
-		for _, c := range batch {
-			c.taken = true
-		}
-		b.mu.Unlock()
 		b.run(ctx, batch)
 	}
+}
+
+// gather waits for those who were answered just now, who may come again: else
+// batches of one half of the callers alternate with those of the other, and each
+// half waits for two. It waits no longer than a quarter of what a batch takes.
+func (b *batcher) gather() {
+	runtime.Gosched()
+	over := time.NewTimer(b.took / 4)
+	defer over.Stop()
+	for {
+		b.mu.Lock()
+		all := b.came >= b.size
+		b.mu.Unlock()
+		if all {
+			return
+		}
+		select {
+		case <-b.arrival:
+		case <-over.C:
+			return
+		}
+	}
+}
+
+// take removes a batch from those who wait, and nothing once c was in one.
+func (b *batcher) take(c *change) []*change {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if c.taken {
+		return nil
+	}
+	n := min(len(b.waiting), maxBatch)
+	batch := b.waiting[:n:n]
+	b.waiting = b.waiting[n:]
+	for _, c := range batch {
+		c.taken = true
+	}
+	return batch
 }
 
 // withdraw takes c out of those who wait, and says whether it was still there.
@@ -101,8 +142,9 @@ func (b *batcher) withdraw(c *change) bool {
 
 // run makes the changes of a batch, and hands out the outcomes. It needs the turn.
 func (b *batcher) run(ctx context.Context, batch []*change) {
-	err := store.ErrConflict
-	for errors.Is(err, store.ErrConflict) {
+	err := errBrokenOff
+	defer func() { b.answer(batch, err) }()
+	for retry := true; retry; retry = errors.Is(err, store.ErrConflict) {
 		d := newDraft(b.store)
 		for _, c := range batch {
 			s := d.step()
@@ -115,6 +157,16 @@ func (b *batcher) run(ctx context.Context, batch []*change) {
 	if err != nil && b.failed != nil {
 		b.failed(err)
 	}
+}
+
+// errBrokenOff is the outcome of changes beside one that panicked.
+var errBrokenOff = errors.New("the change broke off")
+
+// answer hands out the outcomes of a batch.
+func (b *batcher) answer(batch []*change, err error) {
+	b.mu.Lock()
+	b.size, b.came = len(batch), 0
+	b.mu.Unlock()
 	for _, c := range batch {
 		if err != nil {
 			// Those too that changed nothing: what they saw may be what is not
@@ -129,5 +181,7 @@ func (b *batcher) run(ctx context.Context, batch []*change) {
 func (b *batcher) write(ctx context.Context, d *draft) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), batchTime)
 	defer cancel()
+	began := time.Now()
+	defer func() { b.took = time.Since(began) }()
 	return d.commit(ctx)
 }
