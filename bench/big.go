@@ -190,7 +190,7 @@ func nameMany(ctx context.Context, in *journal.Intents, n uint64) error {
 	for range callers {
 		all.Go(func() {
 			for i := next.Add(1) - 1; i < n; i = next.Add(1) - 1 {
-				if _, err := in.Name(ctx, uint32(os.Getuid()), journal.Ask{Intent: fmt.Sprintf("order-%d", i)}); err != nil {
+				if _, err := in.Name(ctx, uint32(os.Getuid()), journal.Ask{Intent: fmt.Sprintf("order-%010d", i)}); err != nil {
 					errs <- err
 					return
 				}

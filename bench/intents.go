@@ -107,7 +107,7 @@ func countClients(n int) string {
 func newIntents(socket string, clients int, kind string, next func() uint64) *load {
 	l := newLoad(socket, clients, true, protocol{read: readHTTP})
 	l.make = func(b []byte) []byte {
-		return fmt.Appendf(b, "PUT /v1/intents/%s-%d HTTP/1.1\r\nHost: opmint\r\n\r\n", kind, next())
+		return fmt.Appendf(b, "PUT /v1/intents/%s-%010d HTTP/1.1\r\nHost: opmint\r\n\r\n", kind, next())
 	}
 	return l
 }
@@ -143,7 +143,7 @@ func (r *rows) run(n int) error {
 		all.Go(func() {
 			for range share {
 				var name string
-				row := c.QueryRow(r.ctx, insertIntent, os.Getuid(), fmt.Sprintf("order-%d", r.next.Add(1)), rowName, time.Now())
+				row := c.QueryRow(r.ctx, insertIntent, os.Getuid(), fmt.Sprintf("order-%010d", r.next.Add(1)), rowName, time.Now())
 				if errs[i] = row.Scan(&name); errs[i] != nil {
 					return
 				}

@@ -120,7 +120,7 @@
 //	s/UID STREAM                  a stream
 //	t/UID HASH                    a tombstone: until when it stands, 8 bytes
 //	d/TIME KEY                    when the record at KEY is due
-//	u/UID                         how much a user has
+//	i/UID FF                      how many intents and streams a user has, 8 bytes each
 //	editions                      the highest of the editions of forgotten streams
 //
 // Of the latter UID is 4 bytes, NUMBER and TIME 8, n (the stream's length) 1, HASH 16;

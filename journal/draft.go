@@ -94,6 +94,14 @@ func (s *step) get(ctx context.Context, key string) ([]byte, error) {
 	return s.draft.get(ctx, key)
 }
 
+// assume saves reading a key again at which there was nothing: if there is something
+// now, the commit finds out.
+func (s *step) assume(key string) {
+	if s.draft.values[key] == nil {
+		s.draft.values[key] = &draftValue{wasRead: true}
+	}
+}
+
 // set writes a value, and an empty one deletes. What was not read before is
 // written whatever stands there.
 func (s *step) set(key string, value []byte) { s.writes[key] = value }

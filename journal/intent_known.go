@@ -44,7 +44,7 @@ func (in *Intents) Delete(ctx context.Context, uid uint32, intent string) error 
 		key := intentKey(uid, intent)
 		s.set(key, nil)
 		s.set(dueKey(r.expires, key), nil)
-		return in.uncount(ctx, s, uid, counts{Intents: 1})
+		return in.uncount(ctx, s, uid, counts{intents: 1})
 	})
 	if err != nil {
 		return fmt.Errorf("delete intent %.80q: %w", intent, err)
@@ -135,38 +135,43 @@ func (in *Intents) head(ctx context.Context, from reader) (*head, error) {
 
 // count adds to what a user has, and is ErrQuota if that would be too much.
 func (in *Intents) count(ctx context.Context, s *step, uid uint32, more counts) error {
-	key := userKey(countsPrefix, uid, "")
-	var c counts
-	if _, err := loadFrom(ctx, s, key, &c); err != nil {
+	key := countsKey(uid)
+	value, err := s.get(ctx, key)
+	if err != nil {
 		return err
 	}
-	c.Intents += more.Intents
-	c.Streams += more.Streams
+	c, err := decodeCounts(key, value)
+	c.intents += more.intents
+	c.streams += more.streams
 	switch {
-	case c.Intents > in.MaxIntents:
+	case err != nil:
+		return err
+	case c.intents > in.MaxIntents:
 		return fmt.Errorf("%w: user %d can have %d intents: delete some that are done with, or retain them for less time",
 			ErrQuota, uid, in.MaxIntents)
-	case c.Streams > in.MaxStreams:
+	case c.streams > in.MaxStreams:
 		return fmt.Errorf("%w: user %d can have %d streams", ErrQuota, uid, in.MaxStreams)
 	}
-	return s.put(key, &c)
+	s.set(key, c.encode())
+	return nil
 }
 
 // uncount takes from what a user has.
 func (in *Intents) uncount(ctx context.Context, s *step, uid uint32, fewer counts) error {
-	key := userKey(countsPrefix, uid, "")
-	var c counts
-	if _, err := loadFrom(ctx, s, key, &c); err != nil {
+	key := countsKey(uid)
+	value, err := s.get(ctx, key)
+	if err != nil {
 		return err
 	}
-	if c.Intents < fewer.Intents || c.Streams < fewer.Streams {
+	c, err := decodeCounts(key, value)
+	if err != nil {
+		return err
+	}
+	if c.intents < fewer.intents || c.streams < fewer.streams {
 		return damaged(key, fmt.Sprintf("%+v, and %+v of them are forgotten", c, fewer))
 	}
-	c.Intents -= fewer.Intents
-	c.Streams -= fewer.Streams
-	if c == (counts{}) {
-		s.set(key, nil)
-		return nil
-	}
-	return s.put(key, &c)
+	c.intents -= fewer.intents
+	c.streams -= fewer.streams
+	s.set(key, c.encode())
+	return nil
 }

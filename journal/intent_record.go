@@ -34,7 +34,6 @@ const (
 	numberPrefix    = "n/"
 	streamPrefix    = "s/"
 	tombstonePrefix = "t/"
-	countsPrefix    = "u/"
 )
 
 // userKey returns a key of a user's.
@@ -45,6 +44,11 @@ func userKey(prefix string, uid uint32, rest string) string {
 }
 
 func intentKey(uid uint32, intent string) string { return userKey(intentPrefix, uid, intent) }
+
+// countsKey returns the key of what a user has. It stands behind the user's intents,
+// none of which has such a byte: where they come in order, in the page that a new
+// one changes anyway.
+func countsKey(uid uint32) string { return userKey(intentPrefix, uid, "\xff") }
 
 // tombstoneKey returns the key of what is left of a record that was forgotten: no
 // more than a hash of it.
@@ -138,10 +142,26 @@ func decodeTime(key string, b []byte) (uint64, error) {
 	return binary.BigEndian.Uint64(b), nil
 }
 
-// counts is how much a user has of what is bounded.
+// counts is how much a user has of what is bounded. In the store each is 8 bytes.
 type counts struct {
-	Intents uint64 `json:"intents"` // those in streams too
-	Streams uint64 `json:"streams"`
+	intents uint64 // those in streams too
+	streams uint64
 }
 
-func (c *counts) valid() error { return nil }
+func (c *counts) encode() []byte {
+	if *c == (counts{}) {
+		return nil
+	}
+	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, c.intents), c.streams)
+}
+
+// decodeCounts reads what encode returned: nothing, if there is nothing.
+func decodeCounts(key string, b []byte) (c counts, err error) {
+	switch len(b) {
+	case 0:
+		return c, nil
+	case 16:
+		return counts{binary.BigEndian.Uint64(b), binary.BigEndian.Uint64(b[8:])}, nil
+	}
+	return c, damaged(key, fmt.Sprintf("counts of %d bytes", len(b)))
+}

@@ -37,7 +37,7 @@ func FuzzIntentRecord(f *testing.F) {
 // TestDamagedRecords: what nobody has written is an error, and nothing is made up
 // in its place.
 func TestDamagedRecords(t *testing.T) {
-	for _, prefix := range []string{"clock", "i/", "m/", "n/", "s/", "t/", "u/", "d/"} {
+	for _, prefix := range []string{"clock", "i/", "m/", "n/", "s/", "t/", "i/\x00\x00\x00\x01\xff", "d/"} {
 		s, c := storetest.NewMemory(), newClocks()
 		m := remembering(t, s, c)
 		if _, err := m.Name(t.Context(), 1, journal.Ask{Intent: "gone", Retain: time.Minute}); err != nil {

@@ -168,6 +168,7 @@ type naming struct {
 	*Intents
 	uid    uint32
 	ask    Ask
+	tried  bool        // to enter it
 	minted keygen.Name // for this call, or zero
 	result Intent
 }
@@ -189,10 +190,17 @@ func (n *naming) recall(ctx context.Context, from reader) (found bool, err error
 
 // enter gives a new intent its name.
 func (n *naming) enter(ctx context.Context, s *step) error {
+	key := intentKey(n.uid, n.ask.Intent)
+	if !n.tried {
+		// It was looked for just now.
+		s.assume(key)
+		s.assume(tombstoneKey(n.uid, key))
+		n.tried = true
+	}
 	if found, err := n.recall(ctx, s); found || err != nil {
 		return err
 	}
-	if err := n.count(ctx, s, n.uid, counts{Intents: 1}); err != nil {
+	if err := n.count(ctx, s, n.uid, counts{intents: 1}); err != nil {
 		return err
 	}
 	if err := n.mint(ctx, &n.minted); err != nil {
@@ -203,7 +211,6 @@ func (n *naming) enter(ctx context.Context, s *step) error {
 		created: n.journal.time(), expires: n.clock.now() + retain, retain: retain,
 		fingerprint: n.ask.Fingerprint, name: n.minted,
 	}
-	key := intentKey(n.uid, n.ask.Intent)
 	s.set(key, r.encode())
 	s.set(dueKey(r.expires, key), present)
 	var err error

@@ -115,7 +115,7 @@ func (p *purge) forget(ctx context.Context, key string, due uint64) error {
 			return err
 		}
 		p.bury(key, r.expires, r.retain)
-		return p.uncount(ctx, p.step, ownerOf(key), counts{Intents: 1})
+		return p.uncount(ctx, p.step, ownerOf(key), counts{intents: 1})
 	case tombstonePrefix:
 		until, err := decodeTime(key, value)
 		if err == nil && until == due {

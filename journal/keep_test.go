@@ -52,7 +52,7 @@ func TestKeep(t *testing.T) {
 		ctx, end := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() { done <- in.Keep(ctx) }()
-		for hours, want := range []int{1000, 500, 0} {
+		for hours, want := range []int{1001, 501, 0} { // and how many there are
 			time.Sleep(time.Duration(hours)*time.Hour + time.Minute - time.Since(began))
 			synctest.Wait()
 			if got := len(records(t, s, "i/")); got != want {

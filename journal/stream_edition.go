@@ -63,7 +63,7 @@ func (c *streaming) admit(ctx context.Context, s *step, more counts) error {
 		return err
 	}
 	if len(there) == 0 {
-		more.Streams++
+		more.streams++
 	}
 	if more == (counts{}) {
 		return nil

@@ -72,7 +72,7 @@ func (p *purge) forgetStream(ctx context.Context, c *streaming, due uint64) erro
 		p.step.set(numberKey(c.uid, c.stream, st.Floor), nil)
 		st.Floor++
 	}
-	if err := p.uncount(ctx, p.step, c.uid, counts{Intents: st.Floor - had}); err != nil {
+	if err := p.uncount(ctx, p.step, c.uid, counts{intents: st.Floor - had}); err != nil {
 		return err
 	}
 	if st.Floor == st.Next && st.Until <= now {
@@ -97,5 +97,5 @@ func (p *purge) endStream(ctx context.Context, c *streaming, st *streamRecord) e
 		}
 	}
 	p.step.set(streamKey(c.uid, c.stream), nil)
-	return p.uncount(ctx, p.step, c.uid, counts{Streams: 1})
+	return p.uncount(ctx, p.step, c.uid, counts{streams: 1})
 }

@@ -115,7 +115,7 @@ func (n *numbering) enter(ctx context.Context, s *step) error {
 		return err
 	}
 	if n.result.Replayed = item != nil; item == nil {
-		if err := n.admit(ctx, s, counts{Intents: 1}); err != nil {
+		if err := n.admit(ctx, s, counts{intents: 1}); err != nil {
 			return err
 		}
 		// Minting looks at the machine: what it notices has to be known before the
