@@ -202,22 +202,6 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-func TestAdopt(t *testing.T) {
-	f := content()
-	for flag, want := range map[string]string{"state": "/srv/opmint", "nv-index": "0x01901d05", "tpm": ""} {
-		if got := f.unit.told(flag); got != want {
-			t.Errorf("the unit says --%s %q, want %q", flag, got, want)
-		}
-	}
-	cmd := newDoctorCommand()
-	must(t, cmd.ParseFlags([]string{"--state", "mine"}))
-	must(t, f.adopt(cmd))
-	state, index := cmd.Flag("state").Value.String(), cmd.Flag("nv-index").Value.String()
-	if state != "mine" || index != "0x01901d05" {
-		t.Errorf("adopted --state %s --nv-index %s", state, index)
-	}
-}
-
 func TestQuote(t *testing.T) {
 	for arg, want := range map[string]string{
 		"/dev/tpmrm0": "/dev/tpmrm0", "": "''", "a b": "'a b'", "$(reboot)": "'$(reboot)'", "it's": `'it'\''s'`,

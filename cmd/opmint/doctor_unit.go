@@ -44,7 +44,7 @@ func (f *unitFacts) sleeps() bool {
 
 // shownProperties are what is asked of both units.
 const shownProperties = "Id,LoadState,UnitFileState,ActiveState,SubState,Result,NRestarts,ExecMainStatus,ExecStart," +
-	"User,Group,SupplementaryGroups"
+	"User,Group,SupplementaryGroups,StateDirectory"
 
 // askSystemd asks the machine's systemd, and that of a user who has no daemon there.
 func askSystemd(ctx context.Context, uid int) unitFacts {
@@ -110,13 +110,27 @@ func (f *unitFacts) told(flag string) string {
 	words := strings.Fields(f.execStart)
 	for i, word := range words {
 		if value, found := strings.CutPrefix(word, "--"+flag+"="); found {
-			return value
+			return os.Expand(value, f.variable)
 		}
 		if word == "--"+flag && i+1 < len(words) {
-			return words[i+1]
+			return os.Expand(words[i+1], f.variable)
 		}
 	}
 	return ""
+}
+
+// variable returns what the system's systemd puts in the place of a variable in a
+// command line (systemd.exec(5), StateDirectory=), or the variable itself where that is
+// not known. The unit of users has no such folder.
+func (f *unitFacts) variable(name string) string {
+	folders := strings.Fields(f.service["StateDirectory"])
+	if name != "STATE_DIRECTORY" || len(folders) == 0 || f.user {
+		return "${" + name + "}"
+	}
+	for i, folder := range folders {
+		folders[i] = filepath.Join("/var/lib", folder)
+	}
+	return strings.Join(folders, ":")
 }
 
 // runsAs returns the user that the service has, nil where that is who asks or where
