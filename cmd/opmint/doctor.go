@@ -122,7 +122,7 @@ type facts struct {
 // examine looks at this machine. Whatever cannot be seen is a fact, not an error.
 func examine(cmd *cobra.Command, o *doctorOptions, tell func(string)) (*facts, error) {
 	ctx := cmd.Context()
-	f := &facts{typed: typedFlags(cmd), me: whoAmI(), packages: packageManager()}
+	f := &facts{me: whoAmI(), packages: packageManager()}
 	f.unit = askSystemd(ctx, f.me.uid)
 	if err := f.adopt(cmd); err != nil {
 		return nil, err
@@ -151,7 +151,7 @@ func examine(cmd *cobra.Command, o *doctorOptions, tell func(string)) (*facts, e
 	return f, nil
 }
 
-// adopt takes from the unit what the operator did not say.
+// adopt takes from the unit what the operator did not say. Remedies say both.
 func (f *facts) adopt(cmd *cobra.Command) error {
 	for _, name := range []string{"tpm", "nv-index", "state", "socket"} {
 		value := f.unit.told(name)
@@ -162,6 +162,7 @@ func (f *facts) adopt(cmd *cobra.Command) error {
 			return fmt.Errorf("%s says --%s %s: %w", serviceUnit, name, value, err)
 		}
 	}
+	f.typed = typedFlags(cmd)
 	return nil
 }
 

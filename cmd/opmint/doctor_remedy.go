@@ -7,13 +7,14 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// typed holds what the operator said, as one types it: with a space before each flag.
+// typed holds what the operator or the unit said, as one types it: with a space before
+// each flag.
 type typed struct {
 	daemon    string // for opmintd
 	provision string // for opmint provision
 }
 
-// typedFlags keeps the flags that were given.
+// typedFlags keeps the flags that are set.
 func typedFlags(cmd *cobra.Command) typed {
 	var t typed
 	for _, name := range []string{"tpm", "nv-index", "state", "socket"} {

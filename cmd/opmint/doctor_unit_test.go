@@ -19,6 +19,14 @@ func TestAdopt(t *testing.T) {
 	if state != "mine" || index != "0x01901d05" {
 		t.Errorf("adopted --state %s --nv-index %s", state, index)
 	}
+	// What is typed as the remedy is for the daemon's TPM and index.
+	f.unit.execStart += " --tpm /dev/tpmrm1"
+	cmd = newDoctorCommand()
+	must(t, f.adopt(cmd))
+	const want = "opmint provision --tpm /dev/tpmrm1 --nv-index 0x01901d05 --state /srv/opmint --new-index"
+	if got := f.provision(" --new-index"); got != want {
+		t.Errorf("the remedy is %s, want %s", got, want)
+	}
 }
 
 // TestStateDirectory reads what the unit of the package says, as systemd shows it.
