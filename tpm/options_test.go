@@ -74,6 +74,49 @@ func TestReadAuthValueFromPipe(t *testing.T) {
 	}
 }
 
+// TestReadAuthValueFromStandardInput reads what is there even where it cannot be opened
+// again, such as a socket, or another user's pipe.
+func TestReadAuthValueFromStandardInput(t *testing.T) {
+	stdin := os.Stdin
+	t.Cleanup(func() { os.Stdin = stdin })
+	ends, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	theirs := os.NewFile(uintptr(ends[1]), "theirs")
+	os.Stdin = os.NewFile(uintptr(ends[0]), "ours")
+	if _, err := theirs.WriteString("secret\n"); err != nil {
+		t.Fatal(err)
+	}
+	if err := theirs.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := ReadAuthValue("-"); err != nil || string(got) != "secret" {
+		t.Errorf("%q, %v", got, err)
+	}
+	if _, err := ReadAuthValue("-"); err == nil || !strings.Contains(err.Error(), "standard input is empty") {
+		t.Errorf("read again: %v", err)
+	}
+	if err := os.Stdin.Close(); err != nil {
+		t.Errorf("standard input was closed: %v", err)
+	}
+	dir := t.TempDir()
+	writeFile(t, dir, "auth", []byte("secret"))
+	path := filepath.Join(dir, "auth")
+	if err := os.Chmod(path, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if os.Stdin, err = os.Open(path); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadAuthValue("-"); err == nil || !strings.Contains(err.Error(), "chmod o= "+path) {
+		t.Errorf("a file for everybody: %v", err)
+	}
+	if err := os.Stdin.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestParseIndex(t *testing.T) {
 	for text, want := range map[string]uint32{
 		"0x01901d01": DefaultIndex, "0x1901D01": DefaultIndex, "0x01800000": FirstIndex, "0x01bfffff": LastIndex,

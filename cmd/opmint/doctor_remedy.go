@@ -94,7 +94,7 @@ func (f *facts) restart(signal string) string {
 func (f *facts) provision(more string) string {
 	command := "opmint provision" + f.typed.provision + more
 	if f.tpm.answers() && f.tpm.opened.Properties.OwnerAuthSet {
-		command += " --owner-auth-file /dev/stdin"
+		command += " --owner-auth-file -"
 	}
 	owner := f.state.owner
 	if owner == nil || owner.uid == f.me.uid {

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"github.com/google/go-tpm/tpm2"
 )
 
 // nobody has nothing, and is in no group but its own.
@@ -36,6 +38,17 @@ var userTroubles = []trouble{
 [ -e $HERE/member ] && more=bin
 printf 'Id=opmintd.service\nLoadState=loaded\nActiveState=active\nUnitFileState=enabled\nUser=nobody\nSupplementaryGroups=%s\n' $more`)
 	}},
+	{name: "owner's password, for another user", check: "index", says: "the TPM's owner has a password",
+		make: func(w *ward) {
+			order(w, tpm2.HierarchyChangeAuth{
+				AuthHandle: tpm2.TPMRHOwner, NewAuth: tpm2.TPM2BAuth{Buffer: []byte("secret")},
+			})
+			must(w.t, os.Chmod(filepath.Dir(w.tpmPath()), 0o755))
+			must(w.t, os.Chmod(w.tpmPath(), 0o666))
+			must(w.t, os.Mkdir(w.state, 0o700))
+			must(w.t, os.Chown(w.state, 65534, 65534))
+			w.stdin = "secret\n"
+		}},
 	{name: "of another", check: "state", says: "and the daemon runs as root", make: func(w *ward) {
 		w.once()
 		must(w.t, os.Chown(w.state, 65534, -1))

@@ -39,7 +39,8 @@ The identity is a new one then; names minted before stay valid.
 Run it as the user that the daemon runs as. By default the state folder is
 /var/lib/opmint for root, for others opmint in $XDG_STATE_HOME, else in
 ~/.local/state. A file with an authorization value has 1 to 64 bytes, without one
-newline at its end, and is not readable by everybody; it may be a pipe.
+newline at its end, and is not readable by everybody; it may be a pipe. With - it is
+standard input, which another user's program can read as well, as after runuser.
 
 The result goes to standard output, the plan to standard error, or with --json both
 in one object to standard output. Exit codes: 3 refused (an index that is not

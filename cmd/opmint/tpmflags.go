@@ -24,8 +24,8 @@ type tpmFlags struct {
 func (f *tpmFlags) register(cmd *cobra.Command) {
 	f.registerPlaces(cmd)
 	flags := cmd.Flags()
-	flags.Var(&f.ownerFile, "owner-auth-file", "file with the owner hierarchy's authorization value")
-	flags.Var(&f.endorsementFile, "endorsement-auth-file", "file with the endorsement hierarchy's authorization value")
+	flags.Var(&f.ownerFile, "owner-auth-file", "file with the owner's authorization value, or - for stdin")
+	flags.Var(&f.endorsementFile, "endorsement-auth-file", "the same of the endorsement hierarchy")
 }
 
 // registerPlaces declares those that say where things are. Besides those that

@@ -86,8 +86,8 @@ func (o *options) register(cmd *cobra.Command) {
 	flags.StringVar(&o.tpm, "tpm", tpm.Auto, "auto, none, a device, unix:PATH or tcp:HOST:PORT")
 	flags.Var(&o.assume, "assume", "what the TPM is, on your word")
 	flags.Var(&o.nvIndex, "nv-index", "where in the TPM the counter is")
-	flags.Var(&o.ownerFile, "owner-auth-file", "file with the authorization value of the TPM's owner")
-	flags.Var(&o.endorsementFile, "endorsement-auth-file", "file with that of the endorsement hierarchy")
+	flags.Var(&o.ownerFile, "owner-auth-file", "file, or - for standard input, with the authorization value of the TPM's owner")
+	flags.Var(&o.endorsementFile, "endorsement-auth-file", "the same with that of the endorsement hierarchy")
 	flags.Var(&o.namesPerEpoch, "names-per-epoch",
 		"names under one epoch; each epoch is a write, and then nothing else keeps clients from wearing out the TPM")
 	flags.Var(&o.horizon, "horizon", "for how long names are remembered at most, by those who retry and those who receive")
