@@ -27,9 +27,10 @@ var (
 	// knew it. Its incarnation is new, so the identity has to be new.
 	ErrRedefined = errors.New("the NV index was defined anew")
 	// ErrAuthLost: an index of opmint's form is there, but index.auth is
-	// missing, damaged or another index's.
+	// missing, damaged or another index's; or the index is another daemon's.
 	ErrAuthLost = errors.New("the authorization value of the NV index is lost " +
-		"(`opmint provision --new-index`, with owner authorization, makes a new index)")
+		"(if another daemon uses this index, choose another with --nv-index, which harms nobody; " +
+		"else `opmint provision --new-index`, with owner authorization, deletes it and makes a new one)")
 	// ErrBusy: the TPM or the counter was busy for too long. Trying again
 	// later may help; no value was owned.
 	ErrBusy = errors.New("the TPM is busy")

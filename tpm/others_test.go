@@ -36,7 +36,8 @@ func TestSomebodyElsesCounter(t *testing.T) {
 				"Next":   func() error { _, err := c.Next(t.Context()); return err }(),
 				"Read":   func() error { _, err := c.Read(t.Context()); return err }(),
 			} {
-				if !errors.Is(err, ErrAuthLost) || !strings.Contains(err.Error(), "opmint provision --new-index") {
+				if !errors.Is(err, ErrAuthLost) || !strings.Contains(err.Error(), "opmint provision --new-index") ||
+					!strings.Contains(err.Error(), "if another daemon uses this index, choose another with --nv-index") {
 					t.Errorf("%s: %s: %v, want ErrAuthLost and advice", name, what, err)
 				}
 			}

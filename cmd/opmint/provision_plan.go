@@ -58,7 +58,7 @@ func (p *provisionPlan) refusal(newIndex bool) error {
 		if newIndex {
 			return nil
 		}
-		problem = fmt.Errorf("%w; if another opmint made the index, use its --state, or another place with --nv-index", problem)
+		problem = fmt.Errorf("%w; or say the --state with which the index was made", problem)
 	}
 	if problem != nil {
 		return fmt.Errorf("NV index 0x%08x: %w", p.found.Index, problem)
