@@ -17,14 +17,18 @@ import (
 // Group is whose members may use the socket, besides its owner and root.
 const Group = "opmint"
 
+// ErrListening says that somebody listens on a socket who has no lock on it, such as
+// systemd, or a daemon that it started.
+var ErrListening = errors.New("another daemon is listening there")
+
 // Listen makes a socket at path, which is the caller's until it closes the
 // listener. A folder that is missing is made, with mode 0755. The socket has mode
 // 0660 and the group opmint, or mode 0600 where that group does not exist or the
 // caller may not give it the socket.
 //
 // A socket on which nobody listens any more is replaced. One on which somebody
-// does, and anything that is no socket, is left alone and is an error. What keeps
-// two daemons that start at once apart is a lock on the file path.lock.
+// does (ErrListening), and anything that is no socket, is left alone. What keeps
+// two daemons that start at once apart is a lock on the file path.lock (ErrLocked).
 //
 // Listen changes the umask of the process for a moment, so it must not run beside
 // anything else that makes files.
@@ -146,9 +150,9 @@ func deadSocketAt(path string) (bool, error) {
 	switch {
 	case err == nil:
 		c.Close()
-		return false, errors.New("another daemon is listening there: stop it, or say another path with --socket")
+		return false, fmt.Errorf("%w: stop it, or say another path with --socket", ErrListening)
 	case errors.Is(err, syscall.EAGAIN):
-		return false, errors.New("another daemon is listening there, and busy: stop it, or say another path with --socket")
+		return false, fmt.Errorf("%w, and busy: stop it, or say another path with --socket", ErrListening)
 	case !errors.Is(err, syscall.ECONNREFUSED):
 		return false, fmt.Errorf("there is a socket, and whether it is in use cannot be told: %w", err)
 	}

@@ -106,7 +106,10 @@ func TestListenRefuses(t *testing.T) {
 			if now := entries(t, path); !slices.Equal(now, beside) && (beforeErr != nil || before.Mode().Type() != fs.ModeSocket) {
 				t.Errorf("there was %q, and is %q", beside, now)
 			}
-			t.Log(err)
+			daemon := strings.Contains(c.says, "another daemon")
+			if busy := errors.Is(err, ErrLocked) || errors.Is(err, ErrListening); busy != daemon {
+				t.Errorf("%v: for errors.Is a daemon is there: %t", err, busy)
+			}
 		})
 	}
 }

@@ -42,7 +42,7 @@ func exitCode(err error) int {
 	case is(err, errRefused, tpm.ErrStranger, tpm.ErrAuthLost, tpm.ErrOwnerAuth, tpm.ErrEndorsementAuth),
 		is(err, store.ErrLost, store.ErrDamaged, store.ErrForeign, store.ErrNewer):
 		return exitRefused
-	case is(err, server.ErrLocked, store.ErrInUse), tpm.Temporary(err):
+	case is(err, server.ErrLocked, server.ErrListening, store.ErrInUse), tpm.Temporary(err):
 		return exitTryAgain
 	}
 	return exitError

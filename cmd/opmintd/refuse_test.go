@@ -104,7 +104,7 @@ func TestForeignSocket(t *testing.T) {
 	l, err := net.Listen("unix", r.socket)
 	must(t, err)
 	defer l.Close()
-	r.refused(exitError, "another daemon is listening there: stop it, or say another path with --socket")
+	r.refused(exitTryAgain, "another daemon is listening there: stop it, or say another path with --socket")
 	r.checkUntouched()
 }
 
