@@ -35,7 +35,7 @@ func (p *socketPath) Set(text string) error {
 // can do about it.
 func daemonProblem(err error) error {
 	if errors.Is(err, api.ErrNoDaemon) {
-		return fmt.Errorf("%w; to try one out, 'make run' in opmint's source starts it with a software TPM", err)
+		return fmt.Errorf("%w; `opmint doctor` says why, and what to type", err)
 	}
 	return err
 }
