@@ -204,7 +204,17 @@ func (c *Counter) asOwner(l *link, command func(*session) error) error {
 	s.endsWithNext()
 	err = command(s)
 	if isWrongAuth(err) {
-		return fmt.Errorf("%w (give the right one with --owner-auth-file): %w", ErrOwnerAuth, err)
+		return fmt.Errorf("%w (%s): %w", ErrOwnerAuth, c.ownerAdvice(l), err)
 	}
 	return err
+}
+
+// ownerAdvice says what to do about an authorization value that is not the owner's: a
+// TPM that was cleared has none.
+func (c *Counter) ownerAdvice(l *link) string {
+	now, err := l.properties(tpm2.TPMPTPermanent, tpm2.TPMPTPermanent)
+	if err == nil && now[tpm2.TPMPTPermanent]&permanentOwnerAuth == 0 && len(c.owner) > 0 {
+		return "the owner has none now, as in a TPM that was cleared: leave away --owner-auth-file"
+	}
+	return "give the right one with --owner-auth-file"
 }

@@ -40,8 +40,8 @@ func TestHierarchyAuth(t *testing.T) {
 			want               error
 			flag               string
 		}{
-			{nil, endorsement, ErrOwnerAuth, "--owner-auth-file"},
-			{[]byte("owner"), endorsement, ErrOwnerAuth, "--owner-auth-file"},
+			{nil, endorsement, ErrOwnerAuth, "give the right one with --owner-auth-file"},
+			{[]byte("owner"), endorsement, ErrOwnerAuth, "give the right one with --owner-auth-file"},
 			{owner, nil, ErrEndorsementAuth, "--endorsement-auth-file"},
 			{owner, []byte("wrong"), ErrEndorsementAuth, "--endorsement-auth-file"},
 		} {
@@ -77,6 +77,22 @@ func TestHierarchyAuth(t *testing.T) {
 		p, err := r.dev.Properties(t.Context())
 		if err != nil || !p.OwnerAuthSet || !p.EndorsementAuthSet || p.LockoutAuthSet || p.LockoutCounter != 0 {
 			t.Errorf("properties %+v, %v", p, err)
+		}
+	})
+}
+
+// TestOwnerAuthGone: whoever has a file with an authorization value, and a TPM that was
+// cleared, is told that there is none any more.
+func TestOwnerAuthGone(t *testing.T) {
+	eachTPM(t, func(t *testing.T, r *rig) {
+		c := r.configured([]byte("secret"), nil)
+		err := c.Define(t.Context())
+		if !errors.Is(err, ErrOwnerAuth) || !strings.Contains(err.Error(), "has none now") ||
+			!strings.Contains(err.Error(), "leave away --owner-auth-file") {
+			t.Errorf("define with an authorization that the owner does not have: %v", err)
+		}
+		if err := r.configured(nil, nil).Define(t.Context()); err != nil {
+			t.Error(err)
 		}
 	})
 }
