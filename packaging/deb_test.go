@@ -29,10 +29,24 @@ func TestDebian(t *testing.T) {
 	r.onlyChanged(before, append(users, state)...)
 	r.install(deb)
 	r.wantEpoch(3, r.mintByHand())
-	r.run("dpkg", "--purge", "opmint")
+	const advice = "tpm2_nvundefine -C o 0x01901d01"
+	if said := r.purge(); strings.Contains(said, advice) {
+		t.Errorf("where there was no counter, purging says %s", said)
+	}
 	r.onlyChanged(before, users...)
 	r.install(deb)
 	r.wantEpoch(1, r.mintByHand())
+	r.run("touch", state+"/index.auth")
+	if said := r.purge(); !strings.Contains(said, advice) {
+		t.Errorf("a counter stays in the TPM, and purging says %s", said)
+	}
+	r.onlyChanged(before, users...)
+}
+
+// purge removes the package with all that is its own, and returns what it says.
+func (r *root) purge() string {
+	r.t.Helper()
+	return r.run("sh", "-c", "dpkg --purge opmint 2>&1")
 }
 
 // TestDebianUnderSystemd does so where a systemd runs, and starts the daemon.
