@@ -61,6 +61,10 @@ func TestDebianUnderSystemd(t *testing.T) {
 	r.wantUnit("opmintd.service", "inactive", "indirect")
 	r.wantEpoch(1, r.mint())
 	r.wantUnit("opmintd.service", "active", "indirect")
+	// It reads the unit, where systemd shows ${STATE_DIRECTORY} as it stands there.
+	if said := r.run("sh", "-c", "opmint doctor || true"); !strings.Contains(said, "the journal open") {
+		t.Errorf("doctor does not find the daemon's state folder:\n%s", said)
+	}
 	old := r.run("systemctl", "show", "--property=MainPID", "opmintd.service")
 
 	r.install(laterDeb)
