@@ -10,7 +10,8 @@ COMMIT   := $(shell git rev-parse HEAD 2>/dev/null)
 export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
 
 build_flags := -trimpath -buildvcs=false \
-	-ldflags '-s -w -X github.com/opmint/opmint/api.version=$(VERSION) -X github.com/opmint/opmint/api.commit=$(COMMIT)'
+	-ldflags '-s -w $(foreach about,version=$(VERSION) commit=$(COMMIT) committed=$(SOURCE_DATE_EPOCH),-X \
+		github.com/opmint/opmint/api.$(about))'
 # What runs here while it builds for another GOARCH.
 here        := env -u GOARCH go
 tool        := $(here) tool -modfile=tools.mod

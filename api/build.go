@@ -7,23 +7,27 @@ import (
 	"io"
 	"runtime"
 	"runtime/debug"
+	"strconv"
 	"strings"
+	"time"
 )
 
-// version and commit are for the linker to set. A version that ends in dirty is of
-// files that differ from the commit's, as git describe has it.
-var version, commit string
+// version, commit and committed, the commit's time in Unix seconds, are for the linker
+// to set. A version that ends in dirty is of files that differ from the commit's, as
+// git describe has it.
+var version, commit, committed string
 
 const dirty = "-dirty"
 
 // Build says where a program comes from.
 type Build struct {
-	Version  string `json:"version"`           // "(devel)" where nobody knows
-	Commit   string `json:"commit,omitzero"`   // "" in a build outside a repository
-	Modified bool   `json:"modified,omitzero"` // built from files that differ from the commit
-	APILevel int    `json:"api_level"`         // of the daemon's API
-	Go       string `json:"go"`                // version of the compiler
-	Platform string `json:"platform"`          // GOOS/GOARCH
+	Version   string    `json:"version"`            // "(devel)" where nobody knows
+	Commit    string    `json:"commit,omitzero"`    // "" in a build outside a repository
+	Modified  bool      `json:"modified,omitzero"`  // built from files that differ from the commit
+	APILevel  int       `json:"api_level"`          // of the daemon's API
+	Go        string    `json:"go"`                 // version of the compiler
+	Platform  string    `json:"platform"`           // GOOS/GOARCH
+	Committed time.Time `json:"committed,omitzero"` // the commit's time, in UTC; zero where nobody knows
 }
 
 // ThisBuild returns the build of the running program. Where the linker is not told, as in
@@ -36,12 +40,12 @@ func ThisBuild() Build {
 	if !ok {
 		info = &debug.BuildInfo{}
 	}
-	return buildOf(info, version, commit)
+	return buildOf(info, version, commit, committed)
 }
 
-// buildOf reads a build from what the Go tool recorded in it, and from the version and
-// the commit that the linker was given, or "".
-func buildOf(info *debug.BuildInfo, version, commit string) Build {
+// buildOf reads a build from what the Go tool recorded in it, and from the version, the
+// commit and its time that the linker was given, or "".
+func buildOf(info *debug.BuildInfo, version, commit, committed string) Build {
 	b := Build{
 		Version:  cmp.Or(version, info.Main.Version, "(devel)"),
 		APILevel: Level,
@@ -50,6 +54,9 @@ func buildOf(info *debug.BuildInfo, version, commit string) Build {
 	}
 	if commit != "" {
 		b.Commit, b.Modified = commit, strings.HasSuffix(version, dirty)
+		if seconds, err := strconv.ParseInt(committed, 10, 64); err == nil {
+			b.Committed = time.Unix(seconds, 0).UTC()
+		}
 		return b
 	}
 	for _, s := range info.Settings {
@@ -58,6 +65,8 @@ func buildOf(info *debug.BuildInfo, version, commit string) Build {
 			b.Commit = s.Value
 		case "vcs.modified":
 			b.Modified = s.Value == "true"
+		case "vcs.time":
+			b.Committed, _ = time.Parse(time.RFC3339, s.Value) // zero says it
 		}
 	}
 	return b

@@ -4,6 +4,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestBuild(t *testing.T) {
@@ -40,11 +41,30 @@ func TestBuild(t *testing.T) {
 		},
 	} {
 		var text, json strings.Builder
-		if err := buildOf(c.info, c.version, c.commit).Print(&text, "opmint"); err != nil || !strings.HasPrefix(text.String(), c.text) {
+		if err := buildOf(c.info, c.version, c.commit, "").Print(&text, "opmint"); err != nil || !strings.HasPrefix(text.String(), c.text) {
 			t.Errorf("printed %q, %v; want %q…", &text, err, c.text)
 		}
-		if err := buildOf(c.info, c.version, c.commit).PrintJSON(&json); err != nil || !strings.HasPrefix(json.String(), c.json) {
+		if err := buildOf(c.info, c.version, c.commit, "").PrintJSON(&json); err != nil || !strings.HasPrefix(json.String(), c.json) {
 			t.Errorf("printed %q, %v; want %q…", &json, err, c.json)
+		}
+	}
+}
+
+// TestCommitted: the commit's time is the linker's where the commit is, else the Go tool's.
+func TestCommitted(t *testing.T) {
+	recorded := &debug.BuildInfo{Settings: []debug.BuildSetting{{Key: "vcs.time", Value: "2026-01-31T12:00:00Z"}}}
+	for _, c := range []struct {
+		info              *debug.BuildInfo
+		commit, committed string
+		want              time.Time
+	}{
+		{recorded, "", "", time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)},
+		{recorded, "beef", "1790000000", time.Date(2026, 9, 21, 14, 13, 20, 0, time.UTC)},
+		{recorded, "beef", "", time.Time{}},
+		{&debug.BuildInfo{}, "", "", time.Time{}},
+	} {
+		if got := buildOf(c.info, "", c.commit, c.committed).Committed; !got.Equal(c.want) {
+			t.Errorf("%q at %q: %v, want %v", c.commit, c.committed, got, c.want)
 		}
 	}
 }

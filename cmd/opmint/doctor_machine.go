@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"runtime/debug"
 	"slices"
 	"time"
 
@@ -20,15 +19,7 @@ type clockFacts struct {
 }
 
 func lookAtClocks() clockFacts {
-	c := clockFacts{now: time.Now(), synced: clockSynced()}
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, s := range info.Settings {
-			if s.Key == "vcs.time" {
-				c.built, _ = time.Parse(time.RFC3339, s.Value) // zero says it
-			}
-		}
-	}
-	return c
+	return clockFacts{now: time.Now(), built: api.ThisBuild().Committed, synced: clockSynced()}
 }
 
 // checkClock judges the clocks, on which no name depends.
