@@ -29,6 +29,22 @@ func Examine(m Machine) Report {
 	return Report{Evidence: evidence, Verdict: Judge(evidence), Gaps: append([]Gap{}, gaps...)}
 }
 
+// Doubt takes back that a TPM is physical which the kernel does not show as a device
+// of this machine: behind a socket, or a device file of another kind, may be software
+// that says what it likes, or a chip of another machine. It is for reports of the
+// machine at hand; saved evidence may lack the device and be right.
+func (r *Report) Doubt() {
+	seen, v := r.Evidence.TPM, &r.Verdict
+	if v.TPM != TPMPhysical || seen != nil && seen.Device != "" {
+		return
+	}
+	v.TPM, v.Class = TPMUnknown, ClassV
+	v.Reasons = append([]Reason{{
+		Signal: "tpm.device", Says: string(TPMUnknown),
+		Why: "the kernel does not show the TPM as a device of this machine, so what is behind its address cannot be told",
+	}}, v.Reasons...)
+}
+
 // ParseReport reads a saved report: an object with the fields "evidence" and,
 // if it likes, "gaps", or bare evidence. What else the object holds does not
 // matter; its verdict is not read but judged afresh.

@@ -98,3 +98,32 @@ func TestReportRoundTrip(t *testing.T) {
 		}
 	}
 }
+
+// TestDoubt: of what looks physical, only what the kernel shows as a device stays so.
+func TestDoubt(t *testing.T) {
+	for _, c := range []struct {
+		seen *TPM
+		was  TPMKind
+		want TPMKind
+	}{
+		{&TPM{Device: "/sys/devices/pnp0/00:05/tpm/tpm0"}, TPMPhysical, TPMPhysical},
+		{&TPM{}, TPMPhysical, TPMUnknown},
+		{nil, TPMPhysical, TPMUnknown},
+		{&TPM{}, TPMVirtual, TPMVirtual},
+		{nil, TPMNone, TPMNone},
+	} {
+		class := ClassV
+		if c.was == TPMPhysical {
+			class = ClassH
+		}
+		known := Reason{Signal: "tpm.manufacturer", Says: string(c.was)}
+		r := Report{Evidence: Evidence{TPM: c.seen}, Verdict: Verdict{TPM: c.was, Class: class, Reasons: []Reason{known}}}
+		r.Doubt()
+		v := r.Verdict
+		doubted := c.want != c.was
+		if v.TPM != c.want || (v.Class == ClassH) != (c.want == TPMPhysical) || v.Reasons[len(v.Reasons)-1] != known ||
+			(len(v.Reasons) == 2) != doubted || doubted && v.Reasons[0].Signal != "tpm.device" {
+			t.Errorf("%+v, %s: %+v, want %s", c.seen, c.was, v, c.want)
+		}
+	}
+}

@@ -53,7 +53,7 @@ func judgeMachine(t *tpmFacts) classFacts {
 	machine := vtpmdetect.LocalMachine()
 	machine.TPM = t.opened
 	c := classFacts{report: vtpmdetect.Examine(machine)}
-	doubt(&c.report)
+	c.report.Doubt()
 	if t.unwanted() {
 		c.report.Verdict.Class = vtpmdetect.ClassJ
 	}
@@ -61,18 +61,6 @@ func judgeMachine(t *tpmFacts) classFacts {
 	_, c.random = io.ReadFull(random, make([]byte, 64))
 	c.fresh = random.Fresh()
 	return c
-}
-
-// doubt is what the daemon makes of a TPM that looks physical, and that the kernel does
-// not show: behind a socket may be software that says what it likes.
-func doubt(r *vtpmdetect.Report) {
-	if seen := r.Evidence.TPM; r.Verdict.TPM != vtpmdetect.TPMPhysical || seen != nil && seen.Device != "" {
-		return
-	}
-	r.Verdict.TPM, r.Verdict.Class = vtpmdetect.TPMUnknown, vtpmdetect.ClassV
-	r.Verdict.Reasons = append([]vtpmdetect.Reason{{
-		Why: "the kernel does not show the TPM as a device of this machine, so what is behind its address cannot be told",
-	}}, r.Verdict.Reasons...)
 }
 
 // demoted reports whether the TPM's counter went back once.

@@ -32,9 +32,7 @@ func (o *options) conclude(r vtpmdetect.Report, d *tpm.Device) judgement {
 	if d == nil {
 		return judgement{class: keygen.ClassJ, report: r}
 	}
-	if r.Evidence.TPM == nil || r.Evidence.TPM.Device == "" {
-		doubt(&r.Verdict)
-	}
+	r.Doubt()
 	j := judgement{class: keygen.ClassV, assumed: o.assume.value != "", report: r}
 	physical := r.Verdict.Class == vtpmdetect.ClassH
 	if j.assumed {
@@ -44,20 +42,6 @@ func (o *options) conclude(r vtpmdetect.Report, d *tpm.Device) judgement {
 		j.class = keygen.ClassH
 	}
 	return j
-}
-
-// doubt takes back that a TPM is physical which the kernel does not show as a device
-// of this machine: behind a socket, or a device file of another kind, may be software
-// that says what it likes, or a chip of another machine.
-func doubt(v *vtpmdetect.Verdict) {
-	if v.TPM != vtpmdetect.TPMPhysical {
-		return
-	}
-	v.TPM, v.Class = vtpmdetect.TPMUnknown, vtpmdetect.ClassV
-	v.Reasons = append([]vtpmdetect.Reason{{
-		Signal: "tpm.device", Says: string(vtpmdetect.TPMUnknown),
-		Why: "the kernel does not show the TPM as a device of this machine, so what is behind its address cannot be told",
-	}}, v.Reasons...)
 }
 
 // reasons says why the verdict is what it is, on one line.
