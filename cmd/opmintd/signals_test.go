@@ -1,14 +1,11 @@
 package main
 
 import (
-	"context"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"syscall"
 	"testing"
-
-	"github.com/google/go-tpm/tpm2"
 )
 
 // TestHangup: a signal that many take for a request to read options again, or send
@@ -37,20 +34,7 @@ func TestSecondSignal(t *testing.T) {
 		r := newRig(t)
 		b := newBus(r)
 		p := r.start()
-		claiming, goOn := make(chan struct{}), make(chan struct{})
-		b.meddle(func(cc tpm2.TPMCC, next func() []byte) []byte {
-			if cc == tpm2.TPMCCNVIncrement {
-				close(claiming)
-				<-goOn
-			}
-			return next()
-		})
-		renewed := make(chan error)
-		go func() {
-			_, err := p.client.Renew(context.Background())
-			renewed <- err
-		}()
-		<-claiming
+		goOn, renewed := b.renewing(p)
 		must(t, p.cmd.Process.Signal(sent))
 		if !p.logs("another signal ends it at once") {
 			t.Fatalf("%v: it does not stop:\n%s", sent, p.output())
@@ -63,7 +47,7 @@ func TestSecondSignal(t *testing.T) {
 		if err := <-renewed; err == nil {
 			t.Errorf("%v: it was renewed", sent)
 		}
-		close(goOn)
+		goOn()
 	}
 }
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -23,20 +22,7 @@ func TestStop(t *testing.T) {
 		r := newRig(t)
 		b := newBus(r)
 		p := r.start()
-		claiming, goOn := make(chan struct{}), make(chan struct{})
-		b.meddle(func(cc tpm2.TPMCC, next func() []byte) []byte {
-			if cc == tpm2.TPMCCNVIncrement {
-				close(claiming)
-				<-goOn
-			}
-			return next()
-		})
-		renewed := make(chan error)
-		go func() {
-			_, err := p.client.Renew(context.Background())
-			renewed <- err
-		}()
-		<-claiming
+		goOn, renewed := b.renewing(p)
 		must(t, p.cmd.Process.Signal(signal))
 		for {
 			// Until the daemon has seen the signal.
@@ -45,7 +31,7 @@ func TestStop(t *testing.T) {
 				break
 			}
 		}
-		close(goOn)
+		goOn()
 		if err := <-renewed; err != nil {
 			t.Errorf("%v: under way: %v", signal, err)
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/binary"
 	"io"
 	"net"
@@ -158,4 +159,24 @@ func TestNothingLeftInTPM(t *testing.T) {
 		p.stop()
 		r.checkHandles()
 	}
+}
+
+// renewing has the client of a daemon ask for a renewal, and returns once the TPM has
+// been sent the claim of that, which it answers when goOn is called.
+func (b *bus) renewing(p *process) (goOn func(), renewed <-chan error) {
+	claiming, answer := make(chan struct{}), make(chan struct{})
+	b.meddle(func(cc tpm2.TPMCC, next func() []byte) []byte {
+		if cc == tpm2.TPMCCNVIncrement {
+			close(claiming)
+			<-answer
+		}
+		return next()
+	})
+	done := make(chan error)
+	go func() {
+		_, err := p.client.Renew(context.Background())
+		done <- err
+	}()
+	<-claiming
+	return func() { close(answer) }, done
 }
