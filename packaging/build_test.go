@@ -16,12 +16,14 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // The packages of this tree, as it is and as a later version, and its commit.
 var (
 	deb, rpm, laterDeb, laterRPM string
 	commit                       string
+	committed                    time.Time
 )
 
 // later is the version of the later packages.
@@ -42,12 +44,17 @@ func TestMain(m *testing.M) {
 			log.Print(err)
 			return 1
 		}
-		head, err := exec.Command("git", "rev-parse", "HEAD").Output()
+		head, err := exec.Command("git", "log", "-1", "--format=%H %cI").Output()
 		if err != nil {
 			log.Print(err)
 			return 1
 		}
-		commit = strings.TrimSpace(string(head))
+		var when string
+		commit, when, _ = strings.Cut(strings.TrimSpace(string(head)), " ")
+		if committed, err = time.Parse(time.RFC3339, when); err != nil {
+			log.Print(err)
+			return 1
+		}
 		return m.Run()
 	}())
 }

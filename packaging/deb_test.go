@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/opmint/opmint/keygen"
 )
@@ -103,16 +104,23 @@ func TestDisabled(t *testing.T) {
 	r.wantEnabled("enabled")
 }
 
-// wantBuild wants both programs to tell version and commit; "" is any version.
+// wantBuild wants both programs to tell version and commit, with its time; "" is any
+// version.
 func (r *root) wantBuild(version string) {
 	r.t.Helper()
 	for _, args := range [][]string{{"opmint", "version", "--json"}, {"opmintd", "--version", "--json"}} {
-		var build struct{ Version, Commit string }
+		var build struct {
+			Version, Commit string
+			Committed       time.Time
+		}
 		if err := json.Unmarshal([]byte(r.run(args...)), &build); err != nil {
 			r.t.Fatal(err)
 		}
 		if version != "" && build.Version != version || build.Version == "" || build.Commit != commit {
 			r.t.Errorf("%s is %s, commit %s; want %s, %s", args[0], build.Version, build.Commit, version, commit)
+		}
+		if !build.Committed.Equal(committed) {
+			r.t.Errorf("%s is of a commit of %v, want %v", args[0], build.Committed, committed)
 		}
 	}
 }
