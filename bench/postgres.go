@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -59,7 +60,11 @@ func postgresBin() (string, error) {
 	if err != nil || len(all) == 0 {
 		return "", errors.New("there is no PostgreSQL: it is in the package postgresql")
 	}
-	return slices.MaxFunc(all, func(a, b string) int { return len(a) - len(b) }), nil
+	version := func(bin string) float64 {
+		v, _ := strconv.ParseFloat(filepath.Base(filepath.Dir(bin)), 64) // 0 is older than all
+		return v
+	}
+	return slices.MaxFunc(all, func(a, b string) int { return cmp.Compare(version(a), version(b)) }), nil
 }
 
 // makeFolder makes the folder and returns as whom to run, nil for as we are.
