@@ -2,127 +2,198 @@ package ledger
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/opmint/opmint/keygen"
 	"github.com/opmint/opmint/store"
 )
 
-// Config is what a [Keeper] needs besides its store. The zero Config is usable.
-type Config struct {
-	Clock Clock // where time comes from; nil: the machine's
-
-	// Horizon is that of scopes that are used for the first time, MinHorizon to
-	// MaxHorizon; 0: DefaultHorizon.
-	Horizon time.Duration
-
-	Limits Limits // what may be used up
-
-	// Restored says that the store is, or may be, an older copy of itself: the
-	// ledger is suspect from now on, until somebody accepts it.
-	Restored bool
-}
-
-// Clock is where a ledger's time comes from. While the ledger is open only Boot
-// counts; across a stop Wall does, one hour at most.
-type Clock interface {
-	// Boot returns the time since some moment before, suspended time included; it
-	// never goes back while the process lives.
-	Boot() time.Duration
-	// Wall returns the wall clock's time, right or wrong.
-	Wall() time.Time
-}
-
-// Limits bound what one uid, and all together, may cost. A zero field is its
-// default; what is beyond is ErrOverloaded. What is in a shared scope counts for
-// the uid that put it there.
-type Limits struct {
-	Running uint64 // running operations of a uid: 10,000
-	Unknown uint64 // unsettled operations of a uid, beyond which it begins no more: 10,000
-	Scopes  uint64 // scopes that a uid made: 1,024
-	Bytes   uint64 // stored for a uid, as keys and values: 8 GiB
-
-	Waiting      int // calls of a uid that wait to be written: 1,024
-	WaitingBytes int // of results and names of all calls that wait to be written: 64 MiB
-}
-
 // Keeper keeps a ledger in a store, and answers for all callers. Its methods may
 // be called at once.
-type Keeper struct{}
+type Keeper struct {
+	store   store.Store
+	limits  Limits
+	horizon int64 // of new scopes, in milliseconds
+	time    *timer
+	queue   queue
 
-// Info says what a ledger is.
-type Info struct {
-	ID      [16]byte  // drawn when the ledger was made: one that was lost comes back with another
-	Since   time.Time // since when it remembers: when it was made
-	Events  uint64    // how many events its log ever had: a lower number of the same ID was restored from a backup
-	Suspect bool      // see [Config.Restored]
-}
+	saved   atomic.Int64  // the ledger's time at the last commit
+	refused atomic.Uint64 // calls, as ErrExpired
+	forks   atomic.Uint64
 
-// Stats are figures of a ledger, for metrics.
-type Stats struct {
-	Counts
-	Scopes        uint64        // scopes there are
-	Bytes         uint64        // of keys and values that count for some uid
-	LogBytes      uint64        // of the log
-	OldestUnknown time.Duration // how long the oldest unsettled operation is unknown; 0: there is none
-	Waiting       int           // calls that wait to be written
-	Expired       uint64        // calls refused as ErrExpired since Open
-	Forks         uint64        // forks ever seen
+	mu     sync.Mutex
+	claims map[keygen.Identity]uint64 // epochs from which on names are new though the ledger is suspect
+	chains map[uint32]bool            // those that are busy
+	events uint64                     // the number of the last one
+	news   chan struct{}              // closed with the next event
 }
 
 // Open opens the ledger in s, a new one if s is empty. The store stays the caller's
 // to close, after the Keeper. What is no ledger, or damaged, is store.ErrDamaged;
 // a Config out of bounds is ErrInvalid.
 func Open(ctx context.Context, s store.Store, c Config) (*Keeper, error) {
-	return nil, errors.ErrUnsupported
+	k, err := open(ctx, s, c)
+	if err != nil {
+		return nil, fmt.Errorf("open ledger: %w", err)
+	}
+	return k, nil
+}
+
+func open(ctx context.Context, s store.Store, c Config) (*Keeper, error) {
+	if err := c.complete(); err != nil {
+		return nil, err
+	}
+	k := &Keeper{
+		store: s, limits: c.Limits, horizon: c.Horizon.Milliseconds(),
+		queue:  queue{turn: make(chan struct{}, 1), uids: map[uint32]int{}},
+		claims: map[keygen.Identity]uint64{}, chains: map[uint32]bool{}, news: make(chan struct{}),
+	}
+	t := newTx(ctx, s)
+	if err := t.begin(); err != nil {
+		return nil, err
+	}
+	if len(t.found) == 0 {
+		if err := t.make(c.Clock); err != nil {
+			return nil, err
+		}
+	}
+	k.time = newTimer(c.Clock, t.head)
+	k.saved.Store(t.head.time)
+	k.events = t.head.events
+	if err := k.findBusy(ctx); err != nil {
+		return nil, err
+	}
+	if c.Restored {
+		return k, k.Suspect(ctx, 0)
+	}
+	return k, nil
+}
+
+// make makes a new ledger.
+func (t *tx) make(clock Clock) error {
+	others, err := t.store.Scan(t.ctx, nil, nil, 1)
+	if err != nil {
+		return err
+	}
+	if len(others) > 0 {
+		return fmt.Errorf("%w: it holds record %.80q, but no ledger", store.ErrDamaged, others[0].Key)
+	}
+	if _, err := rand.Read(t.head.id[:]); err != nil {
+		return err
+	}
+	t.wall = millisOf(clock.Wall())
+	t.now, t.head.since = t.wall, t.wall
+	return t.commit()
+}
+
+// findBusy finds the chains whose checkpoint is not done.
+func (k *Keeper) findBusy(ctx context.Context) error {
+	return eachChain(ctx, k.store, func(owner uint32, c *chain) error {
+		if c.busy() {
+			k.chains[owner] = true
+		}
+		return nil
+	})
+}
+
+// busyChain returns a chain whose checkpoint is not done.
+func (k *Keeper) busyChain() (owner uint32, ok bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for owner := range k.chains {
+		return owner, true
+	}
+	return 0, false
+}
+
+// restChain takes note that a chain is not busy.
+func (k *Keeper) restChain(owner uint32) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.chains, owner)
+}
+
+// committed takes note of what t has changed.
+func (k *Keeper) committed(t *tx) {
+	k.saved.Store(t.now)
+	k.forks.Add(t.forks)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for owner := range t.logs {
+		if t.records[ownerKey(kindChain, owner)].(*chain).busy() {
+			k.chains[owner] = true
+		}
+	}
+	if t.head.events > k.events {
+		k.events = t.head.events
+		close(k.news)
+		k.news = make(chan struct{})
+	}
 }
 
 // Close writes down the time, and waits for what is being written; calls that wait
 // for their turn are answered before.
-func (k *Keeper) Close(ctx context.Context) error { return errors.ErrUnsupported }
+func (k *Keeper) Close(ctx context.Context) error {
+	err := k.do(ctx, &call{uid: sharedOwner, ops: 1, size: 64, decide: func(t *tx) error {
+		t.dirty = true
+		return nil
+	}})
+	k.queue.mu.Lock()
+	k.queue.closed = true
+	k.queue.mu.Unlock()
+	k.queue.turn <- struct{}{}
+	<-k.queue.turn
+	if err != nil {
+		return fmt.Errorf("close ledger: %w", err)
+	}
+	return nil
+}
 
 // As returns the ledger as the user with that uid sees it.
-func (k *Keeper) As(uid uint32) Ledger { return nil }
+func (k *Keeper) As(uid uint32) Ledger { return &view{keeper: k, uid: uid} }
 
-// Run does the work that nobody waits for, in small steps, until ctx ends: it
-// writes down that leases ran out, purges, drops tombstones, and makes checkpoints
-// of the log. It returns the error of ctx, or what ended the store for good.
-func (k *Keeper) Run(ctx context.Context) error { return errors.ErrUnsupported }
-
-// Step does one small step of the work of Run, and reports whether there is more
-// to do by now.
-func (k *Keeper) Step(ctx context.Context) (more bool, err error) {
-	return false, errors.ErrUnsupported
+// counted counts an error for the metrics.
+func (k *Keeper) counted(err error) error {
+	if errors.Is(err, ErrExpired) {
+		k.refused.Add(1)
+	}
+	return err
 }
 
 // Info returns what the ledger is, as of now.
-func (k *Keeper) Info(ctx context.Context) (Info, error) { return Info{}, errors.ErrUnsupported }
+func (k *Keeper) Info(ctx context.Context) (Info, error) {
+	t := k.read(ctx)
+	if err := t.begin(); err != nil {
+		return Info{}, unavailable(err)
+	}
+	return Info{ID: t.head.id, Since: timeAt(t.head.since), Events: t.head.events, Suspect: t.head.suspect}, nil
+}
 
 // Stats returns figures for metrics. It reads a few records.
-func (k *Keeper) Stats(ctx context.Context) (Stats, error) { return Stats{}, errors.ErrUnsupported }
-
-// Suspect says that the ledger may be an older copy of itself, as Config.Restored
-// does: names it has not seen, of epochs it could have seen, are ErrOutcomeUnknown
-// from now on. The uid is of who says it.
-func (k *Keeper) Suspect(ctx context.Context, uid uint32) error { return errors.ErrUnsupported }
-
-// Accept takes a suspect ledger as it is: names it has not seen are fresh again.
-// The uid is of who says it.
-func (k *Keeper) Accept(ctx context.Context, uid uint32) error { return errors.ErrUnsupported }
-
-// Claimed says that an epoch of an identity was claimed just now, so that its names
-// and later ones cannot have been in what a suspect ledger lost: they are fresh.
-func (k *Keeper) Claimed(ctx context.Context, id keygen.Identity, epoch uint64) error {
-	return errors.ErrUnsupported
+func (k *Keeper) Stats(ctx context.Context) (Stats, error) {
+	t := k.read(ctx)
+	if err := t.begin(); err != nil {
+		return Stats{}, unavailable(err)
+	}
+	stats := Stats{
+		Counts: t.head.counts, Scopes: t.head.scopes, Bytes: t.head.bytes, LogBytes: t.head.logBytes,
+		Expired: k.refused.Load(), Forks: k.forks.Load(),
+	}
+	k.queue.mu.Lock()
+	stats.Waiting = len(k.queue.waiting)
+	k.queue.mu.Unlock()
+	records, err := k.store.Scan(ctx, []byte{kindSince}, nil, 1)
+	if err != nil {
+		return Stats{}, unavailable(err)
+	}
+	if len(records) > 0 {
+		since, _ := timeOf(records[0].Key)
+		stats.OldestUnknown = max(time.Duration(t.now-since)*time.Millisecond, time.Millisecond)
+	}
+	return stats, nil
 }
-
-// Log returns events in the order of their numbers. ErrInvalid: the query is out of
-// bounds.
-func (k *Keeper) Log(ctx context.Context, q LogQuery) ([]Event, error) {
-	return nil, errors.ErrUnsupported
-}
-
-// WaitLog returns once there is an event, of whatever chain, with a number above
-// after.
-func (k *Keeper) WaitLog(ctx context.Context, after uint64) error { return errors.ErrUnsupported }

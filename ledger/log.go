@@ -1,5 +1,9 @@
 package ledger
 
+import (
+	"strconv"
+)
+
 // LogQuery says which events.
 type LogQuery struct {
 	UID   uint32 // whose: those of its private scopes and of all shared ones
@@ -14,11 +18,93 @@ type Event struct {
 	Line   []byte // the event as JSON, without a newline: what its hash is of
 }
 
-// Verifier checks lines of the log, in the order in which Log returns them. The
-// zero Verifier is ready to use.
-type Verifier struct{}
+// maxBlock is how long a block of events becomes before another one begins.
+const maxBlock = 256 << 10
 
-// Add checks the next line: that it is an event, that its number is above that of
-// the line before, and that it follows the last one of its chain. The first line
-// of a chain is taken as it is. The error says what does not fit.
-func (v *Verifier) Add(line []byte) error { return nil }
+// block is a run of events of one chain, as it is stored.
+type block struct {
+	prev   [32]byte // the hash of the event before
+	events []byte   // each with its length
+	last   uint64   // the number of the last one
+}
+
+func (b *block) append(to []byte) []byte { return append(append(to, b.prev[:]...), b.events...) }
+
+func (b *block) parse(p *parser) {
+	p.fill(b.prev[:])
+	b.events = p.rest()
+}
+
+// each calls fn for each event of the block, with the hash of the one before.
+func (b *block) each(owner uint32, fn func(e *event, prev [32]byte, line []byte) error) error {
+	prev := b.prev
+	for p := (parser{data: b.events}); len(p.data) > 0; {
+		e := &event{}
+		data := p.take(int(p.uintTo(maxEvent)))
+		if err := decode(data, e); err != nil {
+			return err
+		}
+		line := e.line(owner, prev)
+		if err := fn(e, prev, line); err != nil {
+			return err
+		}
+		prev = hashLine(line)
+	}
+	return nil
+}
+
+// maxEvent bounds an event in bytes: one is never split.
+const maxEvent = 1 << 20
+
+// emit makes an event happen: it numbers it, applies it and adds it to the log.
+func (t *tx) emit(owner uint32, e *event) error {
+	c, err := t.chain(owner)
+	if err != nil {
+		return err
+	}
+	t.head.events++
+	e.number, e.time, e.clock = t.head.events, t.wall, t.now
+	if err := t.apply(owner, e); err != nil {
+		return err
+	}
+	line := e.line(owner, c.last.hash)
+	blocks := t.logs[owner]
+	if len(blocks) == 0 || len(blocks[len(blocks)-1].events) > maxBlock || e.what == whatCheckpoint {
+		blocks = append(blocks, &block{prev: c.last.hash})
+		t.logs[owner] = blocks
+	}
+	b := blocks[len(blocks)-1]
+	data := encode(e)
+	b.events, b.last = appendText(b.events, data), e.number
+	if e.what == whatCarried {
+		c.copied += uint64(len(data))
+	}
+	if c.base.number == 0 {
+		c.base.number = e.number
+	}
+	c.last = mark{number: e.number, hash: hashLine(line)}
+	t.change(ownerKey(kindChain, owner))
+	t.dirty = true
+	return nil
+}
+
+// writeLogs puts the blocks of events where they belong.
+func (t *tx) writeLogs() {
+	for owner, blocks := range t.logs {
+		c := t.records[ownerKey(kindChain, owner)].(*chain)
+		for _, b := range blocks {
+			key := logKey(owner, b.last)
+			t.putRecord(key, b)
+			size := uint64(len(key) + len(t.values[key]))
+			c.bytes += size
+			t.head.logBytes += size
+		}
+	}
+}
+
+func chainName(owner uint32) string {
+	if owner == sharedOwner {
+		return "shared"
+	}
+	return strconv.FormatUint(uint64(owner), 10)
+}

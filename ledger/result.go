@@ -1,9 +1,13 @@
 package ledger
 
 import (
+	"bytes"
 	"encoding/hex"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // Bounds of a result.
@@ -63,4 +67,59 @@ func (f Fingerprint) MarshalText() ([]byte, error) { return []byte(f.String()), 
 func (f *Fingerprint) UnmarshalText(text []byte) (err error) {
 	*f, err = ParseFingerprint(string(text))
 	return err
+}
+
+func (r *Result) valid() error {
+	if r.Status < 0 || r.Status > 999 {
+		return invalid("result: status %d: must be 0 to 999", r.Status)
+	}
+	if r.BodyOmitted && len(r.Body) > 0 {
+		return invalid("result: a body that is said to be omitted")
+	}
+	size := 0
+	for header, values := range r.Headers {
+		for _, text := range append([]string{header}, values...) {
+			if !utf8.ValidString(text) {
+				return invalid("result: header %.80q is not UTF-8", header)
+			}
+			size += len(text) + 1
+		}
+	}
+	if size > MaxHeaders {
+		return invalid("result: %d bytes of headers, at most %d", size, MaxHeaders)
+	}
+	return nil
+}
+
+// stored is a Result as a record.
+type stored struct{ Result }
+
+func (s *stored) append(b []byte) []byte {
+	b = appendUints(b, uint64(s.Status), bit(s.BodyOmitted, 0), uint64(len(s.Headers)))
+	for _, header := range slices.Sorted(maps.Keys(s.Headers)) {
+		b = appendUints(appendText(b, header), uint64(len(s.Headers[header])))
+		for _, value := range s.Headers[header] {
+			b = appendText(b, value)
+		}
+	}
+	return append(b, s.Body...)
+}
+
+func (s *stored) parse(p *parser) {
+	s.Status, s.BodyOmitted = int(p.uintTo(999)), p.uintTo(1) > 0
+	if n := p.uintTo(MaxHeaders); n > 0 {
+		s.Headers = map[string][]string{}
+		for range n {
+			header := p.text(MaxHeaders)
+			values := make([]string, p.uintTo(uint64(len(p.data))))
+			for i := range values {
+				values[i] = p.text(MaxHeaders)
+			}
+			s.Headers[header] = values
+		}
+	}
+	if body := p.rest(); len(body) > 0 {
+		s.Body = bytes.Clone(body)
+	}
+	p.need(!s.BodyOmitted || len(s.Body) == 0)
 }
