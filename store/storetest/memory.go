@@ -18,6 +18,7 @@ import (
 type Memory struct {
 	mu      sync.Mutex
 	written map[string]string
+	order   []string // the keys of written, sorted
 	synced  map[string]string
 	commits int           // that came to writing
 	faults  map[int]Fault // by what commits will be then
@@ -29,7 +30,10 @@ func NewMemory() *Memory { return holding(map[string]string{}) }
 
 // holding returns a store that begins with these records.
 func holding(records map[string]string) *Memory {
-	return &Memory{written: maps.Clone(records), synced: maps.Clone(records), faults: map[int]Fault{}}
+	return &Memory{
+		written: maps.Clone(records), order: slices.Sorted(maps.Keys(records)),
+		synced: maps.Clone(records), faults: map[int]Fault{},
+	}
 }
 
 // Fail lets the n-th of the Commits to come fail, n from 1. Only those count
@@ -102,11 +106,12 @@ func (m *Memory) Scan(ctx context.Context, prefix, after []byte, limit int) ([]s
 	}
 	var records []store.Record
 	size := 0
-	for _, key := range slices.Sorted(maps.Keys(m.written)) {
-		if !strings.HasPrefix(key, string(prefix)) || key <= string(after) {
-			continue
-		}
-		if len(records) == limit || size > store.MaxValue {
+	first, found := slices.BinarySearch(m.order, max(string(prefix), string(after)))
+	if found && m.order[first] == string(after) {
+		first++
+	}
+	for _, key := range m.order[first:] {
+		if !strings.HasPrefix(key, string(prefix)) || len(records) == limit || size > store.MaxValue {
 			break
 		}
 		records = append(records, store.Record{Key: []byte(key), Value: []byte(m.written[key])})
@@ -135,6 +140,7 @@ func (m *Memory) Commit(ctx context.Context, checks []store.Check, writes []stor
 	fault := m.faults[m.commits]
 	if fault == 0 || fault == FailSync || fault == KeepButReportLost {
 		apply(m.written, writes)
+		m.sort(writes)
 	}
 	if fault == 0 || fault == KeepButReportLost {
 		apply(m.synced, writes)
@@ -154,6 +160,21 @@ func apply(records map[string]string, writes []store.Write) {
 		records[string(w.Key)] = string(w.Value)
 		if len(w.Value) == 0 {
 			delete(records, string(w.Key))
+		}
+	}
+}
+
+// sort makes order that of the keys after writes.
+func (m *Memory) sort(writes []store.Write) {
+	for _, w := range writes {
+		key := string(w.Key)
+		at, found := slices.BinarySearch(m.order, key)
+		_, there := m.written[key]
+		switch {
+		case there && !found:
+			m.order = slices.Insert(m.order, at, key)
+		case found && !there:
+			m.order = slices.Delete(m.order, at, at+1)
 		}
 	}
 }
