@@ -11,7 +11,7 @@ import (
 // minLog is how many bytes of a chain are kept at least, and trimStep how many
 // blocks are deleted in one step.
 const (
-	minLog   = 1 << 20
+	minLog   = uint64(1 << 20)
 	trimStep = 16
 )
 
@@ -19,8 +19,11 @@ const (
 // comes before it.
 var carriedKinds = []byte{kindScope, kindFloor, kindTombstone, kindOp}
 
-// busy reports whether there is work to do for the chain's checkpoint.
-func (c *chain) busy() bool { return c.trimming || c.next.number > 0 || c.bytes >= minLog+2*c.carried }
+// busy reports whether there is work to do for the chain's checkpoint, one being
+// begun when there are least bytes besides twice what the last one took.
+func (c *chain) busy(least uint64) bool {
+	return c.trimming || c.next.number > 0 || c.bytes >= least+2*c.carried
+}
 
 // checkpoint does a step of the checkpoint of a chain whose log has grown long: it
 // marks a place in the chain, carries what is there and still is to the end of the
@@ -35,7 +38,7 @@ func (k *Keeper) checkpoint(ctx context.Context) (more bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		if !c.busy() {
+		if !c.busy(k.minLog) {
 			k.restChain(owner)
 			return false, nil
 		}
@@ -59,13 +62,11 @@ func (k *Keeper) checkpoint(ctx context.Context) (more bool, err error) {
 
 // emitMark emits an event about the ledger as a whole.
 func (t *tx) emitMark(owner uint32, w what, by uint64) error {
-	t.dirty = true
 	return t.emit(owner, &event{what: w, by: by, suspect: owner == sharedOwner && t.head.suspect})
 }
 
 // trim deletes blocks of the log from before the last checkpoint.
 func (t *tx) trim(owner uint32, c *chain) error {
-	t.dirty = true
 	records, err := t.store.Scan(t.ctx, []byte(ownerKey(kindLog, owner)), nil, trimStep)
 	if err != nil {
 		return err

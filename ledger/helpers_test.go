@@ -81,6 +81,7 @@ func (r *rig) open() {
 		r.t.Fatalf("Open: %v", err)
 	}
 	r.Keeper = k
+	k.SetMinLog(2000)
 }
 
 // restart kills the process and starts it again.

@@ -21,6 +21,7 @@ type Keeper struct {
 	horizon int64 // of new scopes, in milliseconds
 	time    *timer
 	queue   queue
+	minLog  uint64 // minLog, but in tests
 
 	saved   atomic.Int64  // the ledger's time at the last commit
 	refused atomic.Uint64 // calls, as ErrExpired
@@ -49,7 +50,7 @@ func open(ctx context.Context, s store.Store, c Config) (*Keeper, error) {
 		return nil, err
 	}
 	k := &Keeper{
-		store: s, limits: c.Limits, horizon: c.Horizon.Milliseconds(),
+		store: s, limits: c.Limits, horizon: c.Horizon.Milliseconds(), minLog: minLog,
 		queue:  queue{turn: make(chan struct{}, 1), uids: map[uint32]int{}},
 		claims: map[keygen.Identity]uint64{}, chains: map[uint32]bool{}, news: make(chan struct{}),
 	}
@@ -94,7 +95,7 @@ func (t *tx) make(clock Clock) error {
 // findBusy finds the chains whose checkpoint is not done.
 func (k *Keeper) findBusy(ctx context.Context) error {
 	return eachChain(ctx, k.store, func(owner uint32, c *chain) error {
-		if c.busy() {
+		if c.busy(k.minLog) {
 			k.chains[owner] = true
 		}
 		return nil
@@ -125,7 +126,7 @@ func (k *Keeper) committed(t *tx) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for owner := range t.logs {
-		if t.records[ownerKey(kindChain, owner)].(*chain).busy() {
+		if t.records[ownerKey(kindChain, owner)].(*chain).busy(k.minLog) {
 			k.chains[owner] = true
 		}
 	}

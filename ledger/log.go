@@ -84,7 +84,6 @@ func (t *tx) emit(owner uint32, e *event) error {
 	}
 	c.last = mark{number: e.number, hash: hashLine(line)}
 	t.change(ownerKey(kindChain, owner))
-	t.dirty = true
 	return nil
 }
 

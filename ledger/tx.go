@@ -105,7 +105,7 @@ func shared[T any, P interface {
 	return r, nil
 }
 
-func (t *tx) change(key string) { t.changed[key] = true }
+func (t *tx) change(key string) { t.changed[key], t.dirty = true, true }
 
 // account changes what a uid uses up.
 func (t *tx) account(uid uint32, change func(a *account)) error {
