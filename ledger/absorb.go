@@ -76,7 +76,7 @@ func (k *Keeper) absorb(t *tx, a *absorption) error {
 	if len(fresh) == 0 {
 		return nil
 	}
-	if err := k.room(t, &a.q, s, len(fresh), size); err != nil {
+	if err := k.room(t, &a.q, s, len(fresh), size, 0); err != nil {
 		return err
 	}
 	if s, err = k.make(t, &a.q, s); err != nil {

@@ -135,7 +135,7 @@ func (k *Keeper) begin(t *tx, q *query, a *Attempt) (Operation, error) {
 	if err := k.fresh(t, s, q, f); err != nil {
 		return Operation{}, err
 	}
-	if err := k.room(t, q, s, 1, uint64(len(q.name.text))); err != nil {
+	if err := k.room(t, q, s, 1, uint64(len(q.name.text)), 1); err != nil {
 		return Operation{}, err
 	}
 	if s, err = k.make(t, q, s); err != nil {

@@ -95,7 +95,7 @@ func (k *Keeper) settleUnseen(t *tx, q *query, s *scope, outcome State, result *
 	case !errors.Is(err, ErrOutcomeUnknown):
 		return Operation{}, err
 	}
-	if err := k.room(t, q, s, 1, uint64(len(q.name.text))); err != nil {
+	if err := k.room(t, q, s, 1, uint64(len(q.name.text)), 0); err != nil {
 		return Operation{}, err
 	}
 	if s, err = k.make(t, q, s); err != nil {

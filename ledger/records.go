@@ -150,6 +150,6 @@ func (t *tombstone) parse(p *parser) { t.uid, t.made = p.uid(), p.millis() }
 // Bytes that a record costs besides what is in the record of an operation.
 const (
 	floorBytes     = 64
-	tombstoneBytes = 96
+	tombstoneBytes = 80
 	opBytes        = 48
 )

@@ -122,9 +122,9 @@ func (t *tx) makeScope(uid, owner uint32, name string, horizon int64) (*scope, e
 	return t.scope(owner, name)
 }
 
-// room says why a user cannot put more operations into a scope; s is nil if that
-// would be made first.
-func (k *Keeper) room(t *tx, q *query, s *scope, ops int, names uint64) error {
+// room says why a user cannot put more operations into a scope, with so many bytes of
+// names, of which some would be running; s is nil if the scope would be made first.
+func (k *Keeper) room(t *tx, q *query, s *scope, ops int, names, running uint64) error {
 	used, err := t.usage(q.uid)
 	if err != nil {
 		return err
@@ -137,7 +137,7 @@ func (k *Keeper) room(t *tx, q *query, s *scope, ops int, names uint64) error {
 	}
 	bytes := uint64(ops)*(opBytes+floorBytes+256) + 2*names
 	switch {
-	case ops == 1 && used.running >= l.Running:
+	case running > 0 && used.running+running > l.Running:
 		return q.full(time.Second, "has %d operations running, which is all it may", used.running)
 	case used.unknown >= l.Unknown:
 		return q.full(time.Minute, "has %d operations of unknown outcome: settle them", used.unknown)
