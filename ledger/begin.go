@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"time"
-
-	"github.com/opmint/opmint/keygen"
 )
 
 // query is a checked Ref, and who asks.
@@ -121,13 +119,18 @@ func (k *Keeper) begin(t *tx, q *query, a *Attempt) (Operation, error) {
 	if err != nil {
 		return Operation{}, err
 	}
-	lease := a.Lease.Milliseconds()
-	if o != nil {
-		next := *o
-		next.state, next.lapsed = Running, false
-		next.holder, next.fence, next.due = a.Holder, o.fence+1, t.now+lease
-		return t.step(q, whatHanded, &next)
+	if o == nil {
+		return k.create(t, q, s, a)
 	}
+	next := *o
+	next.state, next.lapsed = Running, false
+	next.holder, next.fence, next.due = a.Holder, o.fence+1, t.now+a.Lease.Milliseconds()
+	return t.step(q, whatHanded, &next)
+}
+
+// create begins an operation that its scope does not hold; s is nil if there is no
+// such scope either.
+func (k *Keeper) create(t *tx, q *query, s *scope, a *Attempt) (Operation, error) {
 	f, err := t.floorOf(s, q)
 	if err != nil {
 		return Operation{}, err
@@ -143,7 +146,7 @@ func (k *Keeper) begin(t *tx, q *query, a *Attempt) (Operation, error) {
 	}
 	next := &op{
 		state: Running, uid: q.uid, holder: a.Holder, fence: 1, fingerprint: a.Fingerprint,
-		retry: a.Orphan == OrphanRetry, began: t.wall, due: t.now + lease,
+		retry: a.Orphan == OrphanRetry, began: t.wall, due: t.now + a.Lease.Milliseconds(),
 	}
 	if q.name.floored() {
 		other, err := k.fork(t, s, q)
@@ -219,50 +222,4 @@ func (f *floor) raise(q *query) []item {
 	}
 	next.saw(q.name.parsed)
 	return []item{{kindFloor, q.name.parsed.Identity().String(), &next}}
-}
-
-// fork returns another name that has the identity, epoch and seq of this one, if
-// there is one, and marks that one.
-func (k *Keeper) fork(t *tx, s *scope, q *query) (string, error) {
-	other, err := t.fork(s, q.name.text)
-	if err != nil || other == "" {
-		return "", err
-	}
-	t.forks++
-	o, err := t.op(s, other)
-	if err != nil || o == nil || o.forked {
-		return other, err
-	}
-	next := *o
-	next.forked = true
-	return other, t.emit(q.owner, &event{
-		what: whatForked, by: 1 + uint64(q.uid), scope: s.name, items: []item{{kindOp, other, &next}},
-	})
-}
-
-// noteSeq lets fork find a name that is not in the store yet.
-func (t *tx) noteSeq(s *scope, text string) {
-	if len(text) == keygen.Length && likeName.MatchString(text) && text[0] != byte(keygen.ClassS) {
-		t.seqs[s.place.key(kindOp, text[:tagged])] = text
-	}
-}
-
-// fork returns a name of the scope with the identity, epoch and seq of the given
-// one and another tag, or "".
-func (t *tx) fork(s *scope, text string) (string, error) {
-	prefix := s.place.key(kindOp, text[:tagged])
-	if other, ok := t.seqs[prefix]; ok && other != text {
-		return other, nil
-	}
-	// The first that is there may be a child of this name.
-	for _, after := range []string{"", s.place.key(kindOp, text[:tagEnd]) + "\xff"} {
-		records, err := t.store.Scan(t.ctx, []byte(prefix), []byte(after), 1)
-		if err != nil || len(records) == 0 {
-			return "", err
-		}
-		if other := string(records[0].Key[atName:]); other[:tagEnd] != text[:tagEnd] {
-			return other[:keygen.Length], nil
-		}
-	}
-	return "", nil
 }

@@ -30,15 +30,13 @@ type tx struct {
 	added   int    // operations
 }
 
-func newTx(ctx context.Context, s store.Store) *tx {
-	return &tx{
-		ctx: ctx, store: s, head: &head{}, values: map[string][]byte{}, records: map[string]record{},
-		changed: map[string]bool{}, places: map[string]*scope{}, seqs: map[string]string{}, logs: map[uint32][]*block{},
-	}
-}
+// newTx returns a tx that reads, each record as it is by then.
+func newTx(ctx context.Context, s store.Store) *tx { return &tx{ctx: ctx, store: s, head: &head{}} }
 
-// begin reads the head, on which all changes rest.
+// begin reads the head, on which all changes rest, and makes t one that changes.
 func (t *tx) begin() (err error) {
+	t.values, t.records, t.changed = map[string][]byte{}, map[string]record{}, map[string]bool{}
+	t.places, t.seqs, t.logs = map[string]*scope{}, map[string]string{}, map[uint32][]*block{}
 	if t.found, err = t.store.Get(t.ctx, []byte(headKey)); err != nil || len(t.found) == 0 {
 		return err
 	}
@@ -136,7 +134,9 @@ func (t *tx) scope(owner uint32, name string) (*scope, error) {
 	if err != nil || !found {
 		return nil, err
 	}
-	t.places[key], t.records[key] = s, s
+	if t.places != nil {
+		t.places[key], t.records[key] = s, s
+	}
 	return s, nil
 }
 
