@@ -120,7 +120,7 @@ func readChain(ctx context.Context, s store.Store, owner uint32, q LogQuery, unt
 	}
 }
 
-// WaitLog returns once there is an event, of whatever chain, with a number above
+// WaitLog returns once this Keeper has made an event, of whatever chain, with a number above
 // after.
 func (k *Keeper) WaitLog(ctx context.Context, after uint64) error {
 	for {
