@@ -23,11 +23,12 @@ func (v *view) Absorb(ctx context.Context, scope string, items []Item) ([]Verdic
 		q: query{uid: v.uid, owner: owner, scope: scope}, items: items, names: make([]name, len(items)),
 	}
 	size := 1024
+	each := 320 + len(scope)
 	for i, it := range items {
 		if a.names[i], err = parseName(it.Name); err != nil {
 			return nil, invalid("item %d: %w", i, err)
 		}
-		size += 3*len(it.Name) + 256
+		size += 3*len(it.Name) + each
 	}
 	err = v.keeper.do(ctx, &call{
 		uid: v.uid, ops: 16 + 3*len(items), size: size,

@@ -122,8 +122,12 @@ func (t *tx) setOp(s *scope, name string, next *op) error {
 		}
 		t.noteSeq(s, name)
 	}
-	for _, index := range indexes {
-		t.move(index(s.place, name, old), index(s.place, name, next), []byte(s.name))
+	for _, i := range indexes {
+		value := present
+		if i.named {
+			value = []byte(s.name)
+		}
+		t.move(i.key(s.place, name, old), i.key(s.place, name, next), value)
 	}
 	if old != nil && old.apart() && (next == nil || next.digest != old.digest) {
 		t.remove(s.place.key(kindResult, name))
@@ -137,33 +141,41 @@ func (t *tx) setOp(s *scope, name string, next *op) error {
 	return nil
 }
 
-// indexes say where an operation stands in each index; "" is nowhere.
-var indexes = []func(p place, name string, o *op) string{
-	func(p place, name string, o *op) string {
+// index says where an operation stands; "" is nowhere.
+type index struct {
+	key   func(p place, name string, o *op) string
+	named bool // its entries have the scope's name
+}
+
+var indexes = []index{
+	{func(p place, name string, o *op) string {
 		if o == nil || o.state != Running {
 			return ""
 		}
 		return p.timeKey(kindLease, o.due, name)
-	},
-	func(p place, name string, o *op) string {
+	}, true},
+	{func(p place, name string, o *op) string {
 		if o == nil || !o.ends() {
 			return ""
 		}
 		return p.timedKey(kindEnd, o.due, name)
-	},
-	func(p place, name string, o *op) string {
+	}, false},
+	{func(p place, name string, o *op) string {
 		if o == nil || o.state != Unknown {
 			return ""
 		}
 		return p.key(kindUnknown, name)
-	},
-	func(p place, name string, o *op) string {
+	}, false},
+	{func(p place, name string, o *op) string {
 		if o == nil || o.state != Unknown {
 			return ""
 		}
 		return p.timeKey(kindSince, o.due, name)
-	},
+	}, true},
 }
+
+// present is the value of what need not say more.
+var present = []byte{version}
 
 // setFloor makes a floor what next is; floors stay.
 func (t *tx) setFloor(s *scope, identity string, next *floor) error {
@@ -219,6 +231,6 @@ func (t *tx) setTombstone(s *scope, hash string, next *tombstone) error {
 		t.putRecord(key, next)
 		t.visitBy(s, next.made+mourning*s.horizon)
 	}
-	t.move(from, to, []byte(s.name))
+	t.move(from, to, present)
 	return nil
 }

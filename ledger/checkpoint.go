@@ -76,6 +76,9 @@ func (t *tx) trim(owner uint32, c *chain) error {
 			c.trimming = false
 			return nil
 		}
+		if _, gone := t.values[string(r.Key)]; gone {
+			continue // by another step in the same commit
+		}
 		t.remove(string(r.Key))
 		c.bytes -= uint64(len(r.Key) + len(r.Value))
 		t.head.logBytes -= uint64(len(r.Key) + len(r.Value))

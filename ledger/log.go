@@ -76,6 +76,7 @@ func (t *tx) emit(owner uint32, e *event) error {
 	b := blocks[len(blocks)-1]
 	data := encode(e)
 	b.events, b.last = appendText(b.events, data), e.number
+	t.size += len(data)
 	if e.what == whatCarried {
 		c.copied += uint64(len(data))
 	}

@@ -17,14 +17,18 @@ func (k *Keeper) purge(ctx context.Context) (more bool, err error) {
 	return k.background(ctx, purgeOps*stepItems, func(t *tx) (bool, error) { return t.sweep(stepItems) })
 }
 
-// purgeOps is how many records go or come with one that is purged, at most: the
-// operation, its entry in an index, its result, a tombstone and its entry.
-const purgeOps = 5
+// What goes or comes with an operation that is purged, at most: itself, its entry in an
+// index, its result, a tombstone and its entry, an account; and their bytes.
+const (
+	purgeOps  = 6
+	purgeSize = 5 * MaxName
+)
 
 // keepUp purges twice as many operations as t adds, if that many are due: so what is
 // to be purged never piles up, however fast operations come.
 func (t *tx) keepUp() error {
-	budget := min(2*t.added, (store.MaxOps-len(t.values)-64)/purgeOps)
+	ops := store.MaxOps - len(t.values) - len(t.changed) - 64
+	budget := min(2*t.added, ops/purgeOps, (commitSize-t.size)/purgeSize)
 	if budget <= 0 {
 		return nil
 	}

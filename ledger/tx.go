@@ -28,6 +28,7 @@ type tx struct {
 	dirty   bool   // there is something to commit
 	forks   uint64 // seen
 	added   int    // operations
+	size    int    // bytes of what is to be written, about
 }
 
 // newTx returns a tx that reads, each record as it is by then.
@@ -66,7 +67,10 @@ func (t *tx) read(key string, r record) (found bool, err error) {
 	return true, nil
 }
 
-func (t *tx) put(key string, value []byte) { t.values[key], t.dirty = value, true }
+func (t *tx) put(key string, value []byte) {
+	t.values[key], t.dirty = value, true
+	t.size += len(key) + len(value)
+}
 
 func (t *tx) putRecord(key string, r record) { t.put(key, encode(r)) }
 
