@@ -1,7 +1,6 @@
 package store
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -21,6 +20,7 @@ const maxScanBytes = 4 << 20
 type Bolt struct {
 	db       *bbolt.DB
 	file     *os.File
+	recent   *recent               // what the log has; nil without one
 	commitTx func(*bbolt.Tx) error // (*bbolt.Tx).Commit, but in tests of its failures
 
 	state  atomic.Pointer[state] // replaced only by who has the turn
@@ -45,16 +45,7 @@ func (s *Bolt) Get(ctx context.Context, key []byte) ([]byte, error) {
 	if err := ValidKey(key); err != nil {
 		return nil, err
 	}
-	var value []byte
-	err := s.view(ctx, func(b *bbolt.Bucket) error {
-		stored := b.Get(key)
-		if stored == nil {
-			return nil
-		}
-		v, err := unframe(key, stored)
-		value = bytes.Clone(v)
-		return err
-	})
+	value, err := s.get(ctx, key)
 	if err != nil {
 		return nil, fmt.Errorf("get: %w", err)
 	}
@@ -66,27 +57,7 @@ func (s *Bolt) Scan(ctx context.Context, prefix, after []byte, limit int) ([]Rec
 	if err := ValidScan(prefix, after, limit); err != nil {
 		return nil, err
 	}
-	var records []Record
-	err := s.view(ctx, func(b *bbolt.Bucket) error {
-		c := b.Cursor()
-		key, stored := c.Seek(prefix)
-		if bytes.Compare(after, key) >= 0 {
-			key, stored = c.Seek(after)
-		}
-		if key != nil && bytes.Equal(key, after) {
-			key, stored = c.Next()
-		}
-		for size := 0; key != nil && bytes.HasPrefix(key, prefix) && len(records) < limit && size < maxScanBytes; {
-			value, err := unframe(key, stored)
-			if err != nil {
-				return err
-			}
-			records = append(records, Record{Key: bytes.Clone(key), Value: bytes.Clone(value)})
-			size += len(key) + len(value)
-			key, stored = c.Next()
-		}
-		return nil
-	})
+	records, err := s.scan(ctx, prefix, after, limit)
 	if err != nil {
 		return nil, fmt.Errorf("scan: %w", err)
 	}
@@ -154,9 +125,18 @@ func (s *Bolt) Close() error {
 		return nil
 	}
 	var err error
-	if before == nil {
+	if before == nil && s.recent != nil {
+		err = s.writeRecent()
+	}
+	if before == nil && err == nil {
 		s.db.NoFreelistSync = false
 		err = s.write(func(*bbolt.Tx) (wrote bool, err error) { return true, nil })
+	}
+	if s.recent != nil {
+		if before == nil && err == nil {
+			err = s.recent.log.begin(uint64(s.state.Load().durable))
+		}
+		err = errors.Join(err, s.recent.log.close())
 	}
 	s.become(s.state.Load().durable, ErrClosed)
 	if s.broken {

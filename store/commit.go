@@ -106,7 +106,11 @@ func (s *Bolt) withdraw(r *request) bool {
 // needs the turn.
 func (s *Bolt) run(batch []*request) {
 	err := s.state.Load().err
-	if err == nil {
+	switch {
+	case err != nil:
+	case s.recent != nil:
+		err = s.transactLogged(batch)
+	default:
 		err = s.transact(batch)
 	}
 	refused := err

@@ -36,6 +36,12 @@ func find(ctx context.Context, path string, o Options) error {
 		return fmt.Errorf("%w: %s says that it was made: restore it from a backup, or remove that file to start empty",
 			ErrLost, marker(path))
 	}
+	if marked {
+		// It is new, and so will be its log.
+		if err := os.Remove(marker(path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
 	folder := filepath.Dir(path)
 	if err := makeFolder(folder); err != nil {
 		return err

@@ -68,6 +68,11 @@ func open(ctx context.Context, path string, o Options) (*Bolt, error) {
 		file.Close()
 		return nil, err
 	}
+	if o.Kind == Ledger {
+		if err := s.openLog(path, o); err != nil {
+			return nil, errors.Join(err, s.db.Close())
+		}
+	}
 	if err := mark(path); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
