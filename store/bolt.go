@@ -115,8 +115,8 @@ func (s *Bolt) become(durable int, err error) {
 	}
 }
 
-// Close implements Store. It also writes the list of free pages, so that the
-// next Open need not rebuild it.
+// Close implements Store. It also writes what the log has to the file, and the list
+// of free pages, so that the next Open need not rebuild it.
 func (s *Bolt) Close() error {
 	s.turn <- struct{}{}
 	defer func() { <-s.turn }()

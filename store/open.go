@@ -30,7 +30,7 @@ type Options struct {
 // it, and missing folders with mode 0700. When Open returns, all that can be
 // read is on disk and has been verified.
 //
-//	ErrLost      path does not exist, but path.created does
+//	ErrLost      path does not exist, but path.created does; or its log does not
 //	ErrDamaged   the file is not as it was left: other bytes, truncated, empty
 //	ErrForeign   not a file, not a store, not of this kind, not owned by this
 //	             user, open to others, or in a folder that everyone may change
@@ -44,7 +44,7 @@ func Open(ctx context.Context, path string, o Options) (*Bolt, error) {
 	s, err := open(ctx, path, o)
 	switch {
 	case errors.Is(err, ErrDamaged):
-		return nil, fmt.Errorf("open %s %s: %w: restore it from a backup, or, to start empty, move it and %s away",
+		return nil, fmt.Errorf("open %s %s: %w: restore all of it from a backup, or, to start empty, move it and %s away",
 			o.Kind, path, err, marker(path))
 	case err != nil:
 		return nil, fmt.Errorf("open %s %s: %w", o.Kind, path, err)

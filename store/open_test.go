@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// openErr opens a journal that must not open.
+// openErr opens a store that must not open.
 func openErr(t *testing.T, path string, want error) {
 	t.Helper()
-	s, err := Open(t.Context(), path, Options{Kind: Journal})
+	s, err := Open(t.Context(), path, Options{Kind: kindOf(path)})
 	if err == nil {
 		s.Close()
 	}

@@ -75,9 +75,15 @@ func TestFullDisk(t *testing.T) {
 	if !inMountNamespace(t) {
 		return
 	}
+	for name, sizes := range map[string][2]string{"journal.db": {"size=256k", "size=1m"}, "ledger.db": {"size=3m", "size=8m"}} {
+		t.Run(name, func(t *testing.T) { fullDisk(t, name, sizes[0], sizes[1]) })
+	}
+}
+
+func fullDisk(t *testing.T, name, small, large string) {
 	folder := t.TempDir()
-	mount(t, folder, "size=256k")
-	path := filepath.Join(folder, "journal.db")
+	mount(t, folder, small)
+	path := filepath.Join(folder, name)
 	s := openTest(t, path)
 	value := make([]byte, 10000)
 	written, full := 0, error(nil)
@@ -98,7 +104,7 @@ func TestFullDisk(t *testing.T) {
 	if records, err := s.Scan(t.Context(), nil, nil, MaxScan); err != nil || len(records) != written {
 		t.Errorf("%d records, %v; want %d", len(records), err, written)
 	}
-	remount(t, folder, "size=1m", 0)
+	remount(t, folder, large, 0)
 	if err := commit(); err != nil {
 		t.Errorf("Commit with room: %v", err)
 	}
@@ -144,7 +150,7 @@ func TestReadOnly(t *testing.T) {
 // writeForEver commits numbers, from several goroutines, and prints those that
 // are durable.
 func writeForEver(path string) error {
-	s, err := Open(context.Background(), path, Options{Kind: Journal})
+	s, err := Open(context.Background(), path, Options{Kind: kindOf(path)})
 	if err != nil {
 		return err
 	}
@@ -167,7 +173,12 @@ func writeForEver(path string) error {
 // TestKill kills a process that writes, again and again. What it said is
 // durable must be there, and meanwhile nobody else gets the file.
 func TestKill(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "journal.db")
+	for _, name := range []string{"journal.db", "ledger.db"} {
+		t.Run(name, func(t *testing.T) { kill(t, filepath.Join(t.TempDir(), name)) })
+	}
+}
+
+func kill(t *testing.T, path string) {
 	for round := range 10 {
 		cmd := exec.Command(os.Args[0])
 		cmd.Env = append(os.Environ(), writerEnv+"="+path)
@@ -185,7 +196,7 @@ func TestKill(t *testing.T) {
 			switch durable = append(durable, lines.Text()); len(durable) {
 			case 1:
 				ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-				if _, err := Open(ctx, path, Options{Kind: Journal}); !errors.Is(err, ErrInUse) {
+				if _, err := Open(ctx, path, Options{Kind: kindOf(path)}); !errors.Is(err, ErrInUse) {
 					t.Errorf("Open: %v, want ErrInUse", err)
 				}
 				cancel()

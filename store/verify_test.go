@@ -53,9 +53,17 @@ func sampleFile(t testing.TB, closed bool) []byte {
 	return data
 }
 
+// kindOf returns the kind that a test means by a file's name.
+func kindOf(path string) Kind {
+	if filepath.Base(path) == "ledger.db" {
+		return Ledger
+	}
+	return Journal
+}
+
 func openTest(t testing.TB, path string) *Bolt {
 	t.Helper()
-	s, err := Open(t.Context(), path, Options{Kind: Journal})
+	s, err := Open(t.Context(), path, Options{Kind: kindOf(path)})
 	if err != nil {
 		t.Fatal(err)
 	}

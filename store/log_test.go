@@ -1,0 +1,416 @@
+package store
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.etcd.io/bbolt"
+	"pgregory.net/rapid"
+)
+
+// image is the files of a store at a moment.
+type image map[string][]byte
+
+func imageOf(t testing.TB, path string) image {
+	t.Helper()
+	files := image{}
+	entries, err := os.ReadDir(filepath.Dir(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		data, err := os.ReadFile(filepath.Join(filepath.Dir(path), e.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[e.Name()] = data
+	}
+	return files
+}
+
+const logName = "ledger.db.log"
+
+// with returns the image with another log.
+func (i image) with(log []byte) image {
+	other := maps.Clone(i)
+	other[logName] = log
+	return other
+}
+
+// place puts the files of an image into a folder of their own.
+func (i image) place(t testing.TB) (path string) {
+	t.Helper()
+	folder := t.TempDir()
+	for name, data := range i {
+		if err := os.WriteFile(filepath.Join(folder, name), data, fileMode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return filepath.Join(folder, "ledger.db")
+}
+
+// opens opens an image and returns the keys in it.
+func (i image) opens(t *testing.T) string {
+	t.Helper()
+	s := openTest(t, i.place(t))
+	defer s.Close()
+	return keysIn(t, s)
+}
+
+func newLedger(t testing.TB) (*Bolt, string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	return openTest(t, path), path
+}
+
+// TestTornEntry: what a crash leaves of the entry that was being appended, whichever of
+// its sectors got to the disk, is the commit before it or the commit itself.
+func TestTornEntry(t *testing.T) {
+	s, path := newLedger(t)
+	commit(t, s, "a", nil)
+	before := imageOf(t, path)
+	end := int(s.recent.log.end)
+	large := Write{Key: []byte("b"), Value: bytes.Repeat([]byte("value "), 500)}
+	if err := s.Commit(t.Context(), nil, []Write{large}); err != nil {
+		t.Fatal(err)
+	}
+	after := imageOf(t, path)
+	const sector = 512
+	first, last := end/sector, (int(s.recent.log.end)-1)/sector
+	for lost := first; lost <= last; lost++ {
+		for n := 1; lost+n <= last+1; n++ {
+			log := bytes.Clone(after[logName])
+			copy(log[lost*sector:(lost+n)*sector], before[logName][lost*sector:])
+			if got := after.with(log).opens(t); got != "a" {
+				t.Errorf("without %d sectors from %d: found %q", n, lost, got)
+			}
+		}
+	}
+	for cut := end; cut < end+64; cut += 7 {
+		if got := after.with(after[logName][:cut]).opens(t); got != "a" {
+			t.Errorf("cut at %d: found %q", cut, got)
+		}
+	}
+	if got := after.opens(t); got != "a b" {
+		t.Errorf("all of it: found %q", got)
+	}
+}
+
+// TestAfterTornEntry: a log whose last entry was torn goes on, and what is left of that
+// entry is never taken for one.
+func TestAfterTornEntry(t *testing.T) {
+	s, path := newLedger(t)
+	commit(t, s, "a", nil)
+	// A value in which there is a whole entry, at every place where one could be.
+	entry := imageOf(t, path)[logName][logHeader:][:logAlign]
+	value := slices.Concat(make([]byte, logAlign-entryStart-5), bytes.Repeat(entry, 100))
+	if err := s.Commit(t.Context(), nil, []Write{{Key: []byte("b"), Value: value}}); err != nil {
+		t.Fatal(err)
+	}
+	torn := imageOf(t, path)
+	torn[logName][s.recent.log.end-logAlign] ^= 1
+	path = torn.place(t)
+	for i := range 3 {
+		s := openTest(t, path)
+		commit(t, s, fmt.Sprint("c", i), nil)
+		path = imageOf(t, path).place(t)
+	}
+	if got := imageOf(t, path).opens(t); got != "a c0 c1 c2" {
+		t.Errorf("found %q", got)
+	}
+}
+
+// TestDamagedLog: a wrong byte in an entry is noticed, unless it is the last one; and so
+// is one in the header.
+func TestDamagedLog(t *testing.T) {
+	s, path := newLedger(t)
+	for i := range 5 {
+		commit(t, s, fmt.Sprint(i), nil)
+	}
+	whole := imageOf(t, path)
+	for at := 0; at < int(s.recent.log.end)-logAlign; at++ {
+		log := bytes.Clone(whole[logName])
+		log[at] ^= 0x10
+		s, err := Open(t.Context(), whole.with(log).place(t), Options{Kind: Ledger})
+		if err == nil {
+			padding := log[at] == 0x10 && keysIn(t, s) == "0 1 2 3 4"
+			if s.Close(); !padding {
+				t.Errorf("byte %d: unnoticed", at)
+			}
+		} else if !errors.Is(err, ErrDamaged) {
+			t.Errorf("byte %d: %v", at, err)
+		}
+	}
+	for _, log := range [][]byte{nil, whole[logName][:logHeader-1], []byte(strings.Repeat("x", 5000))} {
+		openErr(t, whole.with(log).place(t), ErrDamaged)
+	}
+}
+
+// TestLostLog: a store whose log is gone is lost, and is opened without if that is
+// accepted.
+func TestLostLog(t *testing.T) {
+	s, path := newLedger(t)
+	commit(t, s, "a", nil)
+	if err := s.writeRecent(); err != nil {
+		t.Fatal(err)
+	}
+	commit(t, s, "b", nil)
+	without := imageOf(t, path)
+	delete(without, logName)
+	path = without.place(t)
+	openErr(t, path, ErrLost)
+	s, err := Open(t.Context(), path, Options{Kind: Ledger, AcceptLoss: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := keysIn(t, s); got != "a" {
+		t.Errorf("found %q", got)
+	}
+	s.Close()
+	if got := imageOf(t, path).opens(t); got != "a" {
+		t.Errorf("later %q", got)
+	}
+}
+
+// TestLostFileNewLog: a store that is made anew begins without what the log of the lost
+// one has.
+func TestLostFileNewLog(t *testing.T) {
+	s, path := newLedger(t)
+	commit(t, s, "a", nil)
+	without := imageOf(t, path)
+	delete(without, "ledger.db")
+	path = without.place(t)
+	openErr(t, path, ErrLost)
+	s, err := Open(t.Context(), path, Options{Kind: Ledger, AcceptLoss: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := keysIn(t, s); got != "" {
+		t.Errorf("found %q", got)
+	}
+}
+
+// TestLogOfAnotherTime: file and log of two times are not taken for a store.
+func TestLogOfAnotherTime(t *testing.T) {
+	s, path := newLedger(t)
+	var images []image
+	for i := range 6 {
+		commit(t, s, fmt.Sprint(i), nil)
+		images = append(images, imageOf(t, path))
+		if err := s.writeRecent(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, file := range images {
+		for j, log := range images {
+			if i != j {
+				openErr(t, file.with(log[logName]).place(t), ErrDamaged)
+			}
+		}
+	}
+	openErr(t, image{"ledger.db": images[0]["ledger.db"], logName: []byte{}, "ledger.db.created": nil}.place(t), ErrDamaged)
+}
+
+// TestForeignLog: one that others can write is not read.
+func TestForeignLog(t *testing.T) {
+	s, path := newLedger(t)
+	commit(t, s, "a", nil)
+	path = imageOf(t, path).place(t)
+	if err := os.Chmod(logPath(path), 0o640); err != nil {
+		t.Fatal(err)
+	}
+	openErr(t, path, ErrForeign)
+}
+
+// TestCrashWhileWriting takes an image at every write and sync of log and file, while
+// what the log has is written to the file, and while the store is closed: each has all
+// that was committed.
+func TestCrashWhileWriting(t *testing.T) {
+	s, path := newLedger(t)
+	var images []image
+	snap := func() { images = append(images, imageOf(t, path)) }
+	log := s.recent.log
+	write, sync := log.write, log.sync
+	log.write = func(b []byte, at int64) (int, error) {
+		defer snap()
+		return write(b, at)
+	}
+	log.sync = func() error {
+		defer snap()
+		return sync()
+	}
+	s.commitTx = func(tx *bbolt.Tx) error {
+		snap()
+		defer snap()
+		return tx.Commit()
+	}
+	wanted := ""
+	for i := range 3 {
+		images = nil
+		commit(t, s, fmt.Sprint(i), nil)
+		wanted = strings.TrimSpace(fmt.Sprint(wanted, " ", i))
+		images = images[len(images)-1:]
+		if i == 2 {
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+		} else if err := s.writeRecent(); err != nil {
+			t.Fatal(err)
+		}
+		if len(images) < 6 {
+			t.Errorf("only %d images", len(images))
+		}
+		for n, image := range images {
+			path := image.place(t)
+			for round := range 2 {
+				s := openTest(t, path)
+				if got := keysIn(t, s); got != wanted {
+					t.Errorf("image %d of %d, opened %d times: found %q, want %q", n, i, round+1, got, wanted)
+				}
+				s.Close()
+			}
+		}
+	}
+}
+
+// TestLogFails: what a Commit reports for each way in which the log can fail, and what is
+// found afterwards.
+func TestLogFails(t *testing.T) {
+	lost := func(*logFile) func([]byte, int64) (int, error) {
+		return func([]byte, int64) (int, error) { return 0, errDisk }
+	}
+	for _, test := range []struct {
+		name        string
+		fail        func(l *logFile)
+		want, later error
+		found       string
+	}{
+		{"no room", func(l *logFile) { l.size, l.write = l.end, lost(l) }, errDisk, nil, "1 3"},
+		{"write lost", func(l *logFile) { l.write = lost(l) }, ErrOutcomeUnknown, ErrStopped, "1"},
+		{"sync failed", func(l *logFile) { l.sync = func() error { return errDisk } }, ErrOutcomeUnknown, ErrStopped, "1 2"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s, path := newLedger(t)
+			commit(t, s, "1", nil)
+			works := *s.recent.log
+			test.fail(s.recent.log)
+			commit(t, s, "2", test.want)
+			s.recent.log.write, s.recent.log.sync = works.write, works.sync
+			commit(t, s, "3", test.later)
+			if _, err := s.Get(t.Context(), []byte("1")); !errors.Is(err, test.later) {
+				t.Errorf("Get: %v, want %v", err, test.later)
+			}
+			if got := imageOf(t, path).opens(t); got != test.found {
+				t.Errorf("found %q, want %q", got, test.found)
+			}
+			if err := s.Close(); err != nil {
+				t.Errorf("Close: %v", err)
+			}
+			if got := imageOf(t, path).opens(t); got != test.found {
+				t.Errorf("after Close found %q, want %q", got, test.found)
+			}
+		})
+	}
+}
+
+// TestFileFails: what cannot be written to the file stays in the log, and the store
+// goes on once it can.
+func TestFileFails(t *testing.T) {
+	s, path := newLedger(t)
+	commit(t, s, "1", nil)
+	s.SetMaxLogged(1)
+	s.commitTx = func(tx *bbolt.Tx) error { tx.Rollback(); return errDisk }
+	for range 3 {
+		commit(t, s, "2", errDisk)
+	}
+	if got := keysIn(t, s); got != "1" {
+		t.Errorf("found %q", got)
+	}
+	if got := imageOf(t, path).opens(t); got != "1" {
+		t.Errorf("after a crash found %q", got)
+	}
+	s.commitTx = (*bbolt.Tx).Commit
+	commit(t, s, "3", nil)
+	if got := imageOf(t, path).opens(t); got != "1 3" {
+		t.Errorf("at the end found %q", got)
+	}
+}
+
+// TestLogIsBounded: it begins anew, also if the same key is written again and again.
+func TestLogIsBounded(t *testing.T) {
+	s, path := newLedger(t)
+	s.SetMaxLogged(100_000)
+	value := make([]byte, 5000)
+	for range 100 {
+		if err := s.Commit(t.Context(), nil, []Write{{Key: []byte("a"), Value: value}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if end := s.recent.log.end; end > 210_000 {
+		t.Errorf("%d bytes of log", end)
+	}
+	if got := imageOf(t, path).opens(t); got != "a" {
+		t.Errorf("found %q", got)
+	}
+}
+
+// TestMemtable compares one with a map.
+func TestMemtable(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m, want := newMemtable(), map[string]string{}
+		for _, key := range rapid.SliceOf(rapid.StringOfN(rapid.RuneFrom([]rune("ab\x00")), 1, 5, -1)).Draw(t, "keys") {
+			value := rapid.StringN(0, 3, -1).Draw(t, "value")
+			m.put([]byte(key), []byte(value))
+			want[key] = value
+		}
+		var keys []string
+		size := 0
+		for n := m.first(); n != nil; n = n.after() {
+			keys, size = append(keys, string(n.key)), size+len(n.key)+len(n.value)
+			if string(n.value) != want[string(n.key)] {
+				t.Fatalf("%q is %q, want %q", n.key, n.value, want[string(n.key)])
+			}
+		}
+		if !slices.Equal(keys, slices.Sorted(maps.Keys(want))) || size != m.size {
+			t.Fatalf("keys %q of %d bytes, want those of %q", keys, m.size, want)
+		}
+		probe := rapid.StringN(0, 5, -1).Draw(t, "probe")
+		value, known := m.get([]byte(probe))
+		if wanted, ok := want[probe]; known != ok || string(value) != wanted {
+			t.Fatalf("%q is %q, %v", probe, value, known)
+		}
+	})
+}
+
+// FuzzLog: whatever stands in a log, it is read or refused.
+func FuzzLog(f *testing.F) {
+	s, path := newLedger(f)
+	commitF := func(key string) {
+		if err := s.Commit(f.Context(), nil, put(key)); err != nil {
+			f.Fatal(err)
+		}
+	}
+	commitF("a")
+	commitF("b")
+	data := imageOf(f, path)[logName][:s.recent.log.end+logAlign]
+	f.Add(data)
+	f.Add(data[:70])
+	f.Add([]byte(logMagic))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		l := &logFile{file: bytes.NewReader(data)}
+		err := l.load(int64(len(data)), func(body []byte) error { return eachWrite(body, func(Write) {}) })
+		if err != nil && !errors.Is(err, ErrDamaged) {
+			t.Error(err)
+		}
+		if err == nil && (l.end < logHeader || l.end > int64(len(data))+logAlign) {
+			t.Errorf("the log ends at %d of %d", l.end, len(data))
+		}
+	})
+}
