@@ -17,8 +17,6 @@ type life struct {
 	*rig
 	what string
 	end  func(*storetest.Memory) *storetest.Memory
-	ran  map[string]int // how often each name was to be run
-	dead bool           // the store has stopped
 }
 
 // do makes a call until it is answered.

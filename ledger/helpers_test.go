@@ -3,7 +3,6 @@ package ledger_test
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"sync"
@@ -177,5 +176,3 @@ func want(t reporter, what string, err, wanted error) {
 		t.Errorf("%s: %v, want %v", what, err, wanted)
 	}
 }
-
-func number(i int) string { return string(binary.BigEndian.AppendUint32(nil, uint32(i))) }
