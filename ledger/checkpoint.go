@@ -60,6 +60,18 @@ func (k *Keeper) checkpoint(ctx context.Context) (more bool, err error) {
 	return more, err
 }
 
+// hasten goes on with a checkpoint that is under way, by so many records.
+func (t *tx) hasten(owner uint32, budget int) error {
+	c, err := t.chain(owner)
+	if err == nil && c.trimming {
+		return t.trim(owner, c)
+	}
+	for ; err == nil && c.next.number > 0 && budget > 0 && !t.full(); budget -= stepItems {
+		err = t.carry(owner, c)
+	}
+	return err
+}
+
 // emitMark emits an event about the ledger as a whole.
 func (t *tx) emitMark(owner uint32, w what, by uint64) error {
 	return t.emit(owner, &event{what: w, by: by, suspect: owner == sharedOwner && t.head.suspect})

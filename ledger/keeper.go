@@ -26,6 +26,7 @@ type Keeper struct {
 	saved   atomic.Int64  // the ledger's time at the last commit
 	refused atomic.Uint64 // calls, as ErrExpired
 	forks   atomic.Uint64
+	behind  atomic.Bool // more is to be purged than the last commit did
 
 	mu     sync.Mutex
 	claims map[keygen.Identity]uint64 // epochs from which on names are new though the ledger is suspect
@@ -123,6 +124,7 @@ func (k *Keeper) restChain(owner uint32) {
 func (k *Keeper) committed(t *tx) {
 	k.saved.Store(t.now)
 	k.forks.Add(t.forks)
+	k.behind.Store(t.behind)
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for owner := range t.logs {

@@ -14,26 +14,40 @@ func (k *Keeper) purge(ctx context.Context) (more bool, err error) {
 	if due, err := k.read(ctx).due(kindVisit); err != nil || !due {
 		return false, unavailable(err)
 	}
-	return k.background(ctx, purgeOps*stepItems, func(t *tx) (bool, error) { return t.sweep(stepItems) })
+	budget := stepItems
+	if k.behind.Load() {
+		budget = 8 * purgeItems
+	}
+	return k.background(ctx, purgeOps*budget, func(t *tx) (bool, error) { return t.sweep(budget) })
 }
 
-// What goes or comes with an operation that is purged, at most: itself, its entry in an
-// index, its result, a tombstone and its entry, an account; and their bytes.
 const (
-	purgeOps  = 6
-	purgeSize = 5 * MaxName
+	purgeItems = 500 // operations that one event purges at most
+
+	// purgeOps is how many records go or come with an operation that is purged, at most:
+	// itself, its entry in an index, its result, a tombstone and its entry, an account.
+	purgeOps = 6
 )
 
-// keepUp purges twice as many operations as t adds, if that many are due: so what is
-// to be purged never piles up, however fast operations come.
+// full reports whether a commit may have no room for one more event that purges.
+func (t *tx) full() bool {
+	return len(t.values)+len(t.changed)+purgeOps*purgeItems+64 > store.MaxOps || t.size > commitSize
+}
+
+// keepUp purges twice as many operations as t adds, if that many are due, and carries
+// as many to the checkpoints under way: so neither what is to be purged nor the log piles
+// up, however fast operations come.
 func (t *tx) keepUp() error {
-	ops := store.MaxOps - len(t.values) - len(t.changed) - 64
-	budget := min(2*t.added, ops/purgeOps, (commitSize-t.size)/purgeSize)
-	if budget <= 0 {
+	if t.added == 0 {
 		return nil
 	}
 	before := t.head.events
-	_, err := t.sweep(budget)
+	_, err := t.sweep(2 * t.added)
+	for owner := range t.logs {
+		if err == nil {
+			err = t.hasten(owner, 2*t.added)
+		}
+	}
 	if t.head.events == before {
 		return nil // Step will meet the error again; those who wait are none the worse.
 	}
@@ -57,33 +71,50 @@ func (t *tx) sweep(budget int) (more bool, err error) {
 	return true, t.purge(s, budget)
 }
 
-// purge forgets up to budget operations and tombstones of a scope, and says when to
-// come again.
+// purge forgets up to budget operations and tombstones of a scope, as long as there is
+// room, and says when to come again.
 func (t *tx) purge(s *scope, budget int) error {
-	ended, nextEnd, err := t.before(s.place.key(kindEnd, ""), s.expired(t.now)-slack, budget)
+	until := s.expired(t.now) - slack
+	ended, nextEnd, err := t.before(s.place.key(kindEnd, ""), until, budget)
 	if err != nil {
 		return err
 	}
-	for names := range slices.Chunk(ended, maxItems) {
+	for names := range slices.Chunk(ended, purgeItems) {
+		if t.full() {
+			nextEnd = until
+			break
+		}
 		if err := t.forget(s, names); err != nil {
 			return err
 		}
 	}
-	stones, nextStone, err := t.before(s.place.key(kindBurial, ""), t.now-mourning*s.horizon, budget-len(ended))
+	until = t.now - mourning*s.horizon
+	stones, nextStone, err := t.before(s.place.key(kindBurial, ""), until, budget-len(ended))
 	if err != nil {
 		return err
 	}
-	for hashes := range slices.Chunk(stones, maxItems) {
-		e := &event{what: whatDropped, scope: s.name}
-		for _, hash := range hashes {
-			e.items = append(e.items, item{kind: kindTombstone, key: hash})
+	for hashes := range slices.Chunk(stones, purgeItems) {
+		if t.full() {
+			nextStone = until
+			break
 		}
-		if err := t.emit(s.place.owner, e); err != nil {
+		if err := t.drop(s, hashes); err != nil {
 			return err
 		}
 	}
-	t.visit(s, t.next(s, nextEnd, nextStone))
+	again := t.next(s, nextEnd, nextStone)
+	t.behind = again > 0 && again <= t.now
+	t.visit(s, again)
 	return nil
+}
+
+// drop drops tombstones, as one event.
+func (t *tx) drop(s *scope, hashes []string) error {
+	e := &event{what: whatDropped, scope: s.name}
+	for _, hash := range hashes {
+		e.items = append(e.items, item{kind: kindTombstone, key: hash})
+	}
+	return t.emit(s.place.owner, e)
 }
 
 // next returns when to look at a scope again, given the times of what the indexes

@@ -29,6 +29,7 @@ type tx struct {
 	forks   uint64 // seen
 	added   int    // operations
 	size    int    // bytes of what is to be written, about
+	behind  bool   // more is to be purged than t does
 }
 
 // newTx returns a tx that reads, each record as it is by then.
