@@ -194,3 +194,17 @@ func TestPurgeAndFloorAreOneCommit(t *testing.T) {
 		}
 	}
 }
+
+// TestNamesOutOfOrder: a name that was minted a minute after a later one of its identity,
+// which a lease allows, has its whole horizon.
+func TestNamesOutOfOrder(t *testing.T) {
+	for late, wanted := range map[time.Duration]error{0: nil, time.Minute - time.Millisecond: nil, time.Minute: ledger.ErrExpired} {
+		r := newRig(t)
+		run(t, r.As(1), mint("a", 1, 2))
+		r.pass(192*time.Hour + late)
+		_, err := r.As(1).Begin(t.Context(), ref(mint("a", 1, 1)), attempt("x"))
+		if !errors.Is(err, wanted) {
+			t.Errorf("%v after the horizon of a later name: %v, want %v", late, err, wanted)
+		}
+	}
+}

@@ -102,10 +102,9 @@ func (r *rebuilder) chain(owner uint32, c *chain) error {
 
 // replay is how far a chain was replayed.
 type replay struct {
-	owner    uint32
-	last     mark // the last event and its hash; before the first one, that and the hash before it
-	begun    bool
-	complete bool // all is there that was carried
+	owner uint32
+	last  mark // the last event and its hash; before the first one, that and the hash before it
+	begun bool
 }
 
 // block replays a block of the log, unless a checkpoint has replaced it.
@@ -123,11 +122,7 @@ func (r *rebuilder) block(p *replay, c *chain, record store.Record) error {
 		if prev != p.last.hash || p.begun && e.number <= p.last.number || !p.begun && e.number != p.last.number {
 			return fmt.Errorf("%w: event %d does not follow event %d", store.ErrDamaged, e.number, p.last.number)
 		}
-		if !p.begun {
-			p.begun, p.complete = true, e.what != whatCheckpoint
-		}
-		p.complete = p.complete || e.what == whatComplete
-		p.last = mark{number: e.number, hash: hashLine(line)}
+		p.begun, p.last = true, mark{number: e.number, hash: hashLine(line)}
 		if err := r.event(p, e); err != nil {
 			return err
 		}
@@ -156,8 +151,9 @@ func (r *rebuilder) event(p *replay, e *event) error {
 		}
 	}
 	err := r.tx.apply(p.owner, e)
-	if errors.Is(err, errNoScope) && !p.complete {
-		// What is still there after it, the checkpoint carries.
+	if errors.Is(err, errNoScope) {
+		// The checkpoint has not come to the scope yet. What the event tells of and is
+		// still there then, it carries too.
 		return nil
 	}
 	for key, data := range results {
