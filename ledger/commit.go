@@ -55,6 +55,11 @@ func (k *Keeper) do(ctx context.Context, c *call) error {
 	if err := k.enqueue(c); err != nil {
 		return err
 	}
+	return k.wait(ctx, c)
+}
+
+// wait waits until a call is answered, or was withdrawn before its turn.
+func (k *Keeper) wait(ctx context.Context, c *call) error {
 	select {
 	case k.queue.turn <- struct{}{}:
 		k.lead(c)
@@ -87,10 +92,27 @@ func (k *Keeper) enqueue(c *call) error {
 			Detail: fmt.Sprintf("%d bytes wait to be written", q.size),
 		}
 	}
+	q.add(c)
+	return nil
+}
+
+// last adds the last call that q takes, unless there was one.
+func (q *queue) last(c *call) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closed {
+		return false
+	}
+	q.closed = true
+	q.add(c)
+	return true
+}
+
+// add adds c to those who wait. It needs mu.
+func (q *queue) add(c *call) {
 	q.waiting = append(q.waiting, c)
 	q.size += c.size
 	q.uids[c.uid]++
-	return nil
 }
 
 // dequeued takes note that c waits no longer. It needs mu.

@@ -15,6 +15,10 @@ type Config struct {
 
 	Limits Limits // what may be used up
 
+	// Report hears what goes wrong in Run and does not end it, such as a full disk; nil:
+	// nobody does.
+	Report func(err error)
+
 	// Restored says that the store is, or may be, an older copy of itself: the
 	// ledger is suspect from now on, until somebody accepts it.
 	Restored bool
@@ -67,6 +71,9 @@ type Stats struct {
 func (c *Config) complete() error {
 	if c.Clock == nil {
 		c.Clock = systemClock{}
+	}
+	if c.Report == nil {
+		c.Report = func(error) {}
 	}
 	c.Horizon = cmp.Or(c.Horizon, DefaultHorizon)
 	l := &c.Limits

@@ -8,3 +8,6 @@ func (k *Keeper) SetMinLog(bytes uint64) { k.minLog = bytes }
 
 // Slack is how much later than at its horizon a record is purged, in milliseconds.
 const Slack = slack
+
+// SystemClock is the machine's.
+var SystemClock Clock = systemClock{}

@@ -21,6 +21,7 @@ type Keeper struct {
 	horizon int64 // of new scopes, in milliseconds
 	time    *timer
 	queue   queue
+	report  func(error)
 	minLog  uint64 // minLog, but in tests
 
 	saved   atomic.Int64  // the ledger's time at the last commit
@@ -51,7 +52,7 @@ func open(ctx context.Context, s store.Store, c Config) (*Keeper, error) {
 		return nil, err
 	}
 	k := &Keeper{
-		store: s, limits: c.Limits, horizon: c.Horizon.Milliseconds(), minLog: minLog,
+		store: s, limits: c.Limits, horizon: c.Horizon.Milliseconds(), minLog: minLog, report: c.Report,
 		queue:  queue{turn: make(chan struct{}, 1), uids: map[uint32]int{}},
 		claims: map[keygen.Identity]uint64{}, chains: map[uint32]bool{}, news: make(chan struct{}),
 	}
@@ -139,19 +140,14 @@ func (k *Keeper) committed(t *tx) {
 	}
 }
 
-// Close writes down the time, and waits for what is being written; calls that wait
-// for their turn are answered before.
+// Close writes down the time, after all that waits to be written. Later calls that
+// would change something are refused as ErrUnavailable. Closing again does nothing.
 func (k *Keeper) Close(ctx context.Context) error {
-	err := k.do(ctx, &call{uid: sharedOwner, ops: 1, size: 64, decide: func(t *tx) error {
-		t.dirty = true
+	last := &call{uid: sharedOwner, ops: 1, done: make(chan struct{}), decide: saveTheTime}
+	if !k.queue.last(last) {
 		return nil
-	}})
-	k.queue.mu.Lock()
-	k.queue.closed = true
-	k.queue.mu.Unlock()
-	k.queue.turn <- struct{}{}
-	<-k.queue.turn
-	if err != nil {
+	}
+	if err := k.wait(ctx, last); err != nil {
 		return fmt.Errorf("close ledger: %w", err)
 	}
 	return nil

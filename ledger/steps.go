@@ -34,14 +34,19 @@ func (k *Keeper) Run(ctx context.Context) error {
 		case <-timer.C:
 		}
 		more, err := k.Step(ctx)
-		if errors.Is(err, store.ErrStopped) || errors.Is(err, store.ErrClosed) || errors.Is(err, store.ErrOutcomeUnknown) {
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case errors.Is(err, store.ErrStopped) || errors.Is(err, store.ErrClosed) || errors.Is(err, store.ErrOutcomeUnknown):
 			return err
+		case err != nil:
+			k.report(err)
+			timer.Reset(idle)
+		case more:
+			timer.Reset(0)
+		default:
+			timer.Reset(idle)
 		}
-		wait := idle
-		if more && err == nil {
-			wait = 0
-		}
-		timer.Reset(wait)
 	}
 }
 
@@ -127,8 +132,11 @@ func (k *Keeper) save(ctx context.Context) (more bool, err error) {
 	if k.time.now(0)-k.saved.Load() < saveTime {
 		return false, nil
 	}
-	return k.background(ctx, 1, func(t *tx) (bool, error) {
-		t.dirty = true
-		return false, nil
-	})
+	return k.background(ctx, 1, func(t *tx) (bool, error) { return false, saveTheTime(t) })
+}
+
+// saveTheTime commits the time, if nothing else.
+func saveTheTime(t *tx) error {
+	t.dirty = true
+	return nil
 }
