@@ -5,6 +5,9 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
+
+	"github.com/opmint/opmint/keygen"
 )
 
 // maxItems is how many operations one event tells of at most.
@@ -46,7 +49,15 @@ type absorption struct {
 	items    []Item
 	names    []name
 	verdicts []Verdict
-	floors   map[string]item // by identity, what they become
+	fresh    []int  // items that are to be taken
+	vacant   []bool // items of which the scope holds no fork either
+	floors   map[keygen.Identity]*absorbedFloor
+}
+
+// absorbedFloor is what an Absorb knows of an identity.
+type absorbedFloor struct {
+	now     *floor // nil: nothing
+	changed bool
 }
 
 // absorb decides all names, and then takes the fresh ones.
@@ -55,10 +66,30 @@ func (k *Keeper) absorb(t *tx, a *absorption) error {
 	if err != nil {
 		return err
 	}
-	a.verdicts, a.floors = make([]Verdict, len(a.items)), map[string]item{}
-	taken := map[string]int{}
-	var fresh []int
-	size := uint64(0)
+	size, err := k.decide(t, s, a)
+	if err != nil || len(a.fresh) == 0 {
+		return err
+	}
+	if err := k.room(t, &a.q, s, len(a.fresh), size, 0); err != nil {
+		return err
+	}
+	if s, err = k.make(t, &a.q, s); err != nil {
+		return err
+	}
+	for chunk := range slices.Chunk(a.fresh, maxItems) {
+		if err := k.take(t, s, a, chunk); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// decide says what each name was before, and which are fresh; and returns the bytes of
+// those.
+func (k *Keeper) decide(t *tx, s *scope, a *absorption) (size uint64, err error) {
+	a.verdicts, a.vacant, a.fresh = make([]Verdict, len(a.items)), make([]bool, len(a.items)), nil
+	a.floors = map[keygen.Identity]*absorbedFloor{}
+	taken := make(map[string]int, len(a.names))
 	for i, n := range a.names {
 		a.q.name = n
 		if first, again := taken[n.text]; again {
@@ -66,29 +97,15 @@ func (k *Keeper) absorb(t *tx, a *absorption) error {
 			continue
 		}
 		if a.verdicts[i], err = k.absorbed(t, s, a, i); err != nil {
-			return err
+			return 0, err
 		}
 		if a.verdicts[i] == VerdictFresh {
 			taken[n.text] = i
-			fresh = append(fresh, i)
+			a.fresh = append(a.fresh, i)
 			size += uint64(len(n.text))
 		}
 	}
-	if len(fresh) == 0 {
-		return nil
-	}
-	if err := k.room(t, &a.q, s, len(fresh), size, 0); err != nil {
-		return err
-	}
-	if s, err = k.make(t, &a.q, s); err != nil {
-		return err
-	}
-	for chunk := range slices.Chunk(fresh, maxItems) {
-		if err := k.take(t, s, a, chunk); err != nil {
-			return err
-		}
-	}
-	return nil
+	return size, nil
 }
 
 // seen compares a fingerprint with that of what is known.
@@ -101,6 +118,15 @@ func seen(known, now Fingerprint) Verdict {
 
 // absorbed says what item i was before.
 func (k *Keeper) absorbed(t *tx, s *scope, a *absorption, i int) (Verdict, error) {
+	var err error
+	if s != nil && a.names[i].floored() {
+		if a.vacant[i], err = t.vacant(s, a.names[i]); err != nil {
+			return "", err
+		}
+	}
+	if a.vacant[i] {
+		return k.unabsorbed(t, s, a, i)
+	}
 	o, err := t.op(s, a.names[i].text)
 	if err != nil {
 		return "", err
@@ -123,18 +149,20 @@ func (k *Keeper) absorbed(t *tx, s *scope, a *absorption, i int) (Verdict, error
 
 // unabsorbed says what item i was before, which is not there, and raises its floor.
 func (k *Keeper) unabsorbed(t *tx, s *scope, a *absorption, i int) (Verdict, error) {
-	identity := a.names[i].parsed.Identity().String()
-	f, _ := a.floors[identity].rec.(*floor)
+	identity := a.names[i].parsed.Identity()
+	f := a.floors[identity]
 	if f == nil {
-		var err error
-		if f, err = t.floorOf(s, &a.q); err != nil {
+		now, err := t.floorOf(s, &a.q)
+		if err != nil {
 			return "", err
 		}
+		f = &absorbedFloor{now: now}
+		a.floors[identity] = f
 	}
-	verdict, err := verdictOf(k.fresh(t, s, &a.q, f), i)
+	verdict, err := verdictOf(k.fresh(t, s, &a.q, f.now), i)
 	if verdict == VerdictFresh {
-		for _, raised := range f.raise(&a.q) {
-			a.floors[identity] = raised
+		for _, raised := range f.now.raise(&a.q) {
+			f.now, f.changed = raised.rec.(*floor), true
 		}
 	}
 	return verdict, err
@@ -158,30 +186,42 @@ func verdictOf(err error, i int) (Verdict, error) {
 
 // take absorbs items as one event.
 func (k *Keeper) take(t *tx, s *scope, a *absorption, fresh []int) error {
-	e := &event{what: whatAbsorbed, by: 1 + uint64(a.q.uid), scope: s.name}
-	ops := map[string]*op{}
+	e := &event{what: whatAbsorbed, by: 1 + uint64(a.q.uid), scope: s.name, items: make([]item, 0, len(fresh)+4)}
 	for _, i := range fresh {
 		n := a.names[i]
 		o := &op{
 			state: Applied, uid: a.q.uid, fingerprint: a.items[i].Fingerprint, began: t.wall, ended: t.wall, due: t.now,
 		}
-		e.items = append(e.items, item{kindOp, n.text, o})
+		e.items = append(e.items, item{kind: kindOp, key: n.text, rec: o, fresh: true})
 		if !n.floored() {
 			continue
 		}
-		other, err := k.fork(t, s, &query{uid: a.q.uid, owner: a.q.owner, scope: s.name, name: n})
-		if err != nil {
-			return err
+		if !a.vacant[i] || t.seqs[s.place.key(kindOp, n.text[:tagged])] != "" {
+			other, err := k.fork(t, s, &query{uid: a.q.uid, owner: a.q.owner, scope: s.name, name: n})
+			if err != nil {
+				return err
+			}
+			o.forked = other != ""
+			e.fork(other)
 		}
-		if o.forked = other != ""; o.forked && ops[other] != nil {
-			ops[other].forked = true
+		t.noteSeq(s, n)
+	}
+	for _, identity := range slices.SortedFunc(maps.Keys(a.floors), byText) {
+		if f := a.floors[identity]; f.changed {
+			e.items = append(e.items, item{kind: kindFloor, key: identity.String(), rec: f.now})
+			f.changed = false
 		}
-		ops[n.text] = o
-		t.noteSeq(s, n.text)
 	}
-	for _, identity := range slices.Sorted(maps.Keys(a.floors)) {
-		e.items = append(e.items, a.floors[identity])
-	}
-	clear(a.floors)
 	return t.emit(a.q.owner, e)
+}
+
+func byText(a, b keygen.Identity) int { return strings.Compare(a.String(), b.String()) }
+
+// fork marks an operation as forked that the event itself brings.
+func (e *event) fork(name string) {
+	for _, i := range e.items {
+		if o, ok := i.rec.(*op); ok && i.key == name {
+			o.forked = true
+		}
+	}
 }

@@ -45,7 +45,7 @@ func (t *tx) set(s *scope, i item) error {
 	switch i.kind {
 	case kindOp:
 		next, _ := i.rec.(*op)
-		return t.setOp(s, i.key, next)
+		return t.setOp(s, i.key, next, i.fresh)
 	case kindFloor:
 		next, _ := i.rec.(*floor)
 		return t.setFloor(s, i.key, next)
@@ -101,26 +101,31 @@ func (t *tx) visitBy(s *scope, at int64) {
 	}
 }
 
-// setOp makes an operation what next is, or deletes it.
-func (t *tx) setOp(s *scope, name string, next *op) error {
-	old, err := t.op(s, name)
-	if err != nil {
-		return err
-	}
-	if old != nil {
-		if err := t.count(s, name, old, false); err != nil {
+// setOp makes an operation what next is, or deletes it. Fresh says that there is none,
+// for certain.
+func (t *tx) setOp(s *scope, name string, next *op, fresh bool) error {
+	var old *op
+	if !fresh {
+		var err error
+		if old, err = t.op(s, name); err != nil {
 			return err
 		}
 	}
+	if old != nil {
+		if err := t.count(s, old, old.bytes(name, len(encode(old))), false); err != nil {
+			return err
+		}
+	}
+	var value []byte
 	if next != nil {
-		if err := t.count(s, name, next, true); err != nil {
+		value = encode(next)
+		if err := t.count(s, next, next.bytes(name, len(value)), true); err != nil {
 			return err
 		}
 		t.added += int(bit(old == nil, 0))
 		if next.ends() {
 			t.visitBy(s, next.due+s.horizon+slack)
 		}
-		t.noteSeq(s, name)
 	}
 	for _, i := range indexes {
 		value := present
@@ -132,12 +137,7 @@ func (t *tx) setOp(s *scope, name string, next *op) error {
 	if old != nil && old.apart() && (next == nil || next.digest != old.digest) {
 		t.remove(s.place.key(kindResult, name))
 	}
-	key := s.place.key(kindOp, name)
-	if next == nil {
-		t.remove(key)
-	} else {
-		t.putRecord(key, next)
-	}
+	t.put(s.place.key(kindOp, name), value)
 	return nil
 }
 

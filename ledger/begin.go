@@ -154,6 +154,7 @@ func (k *Keeper) create(t *tx, q *query, s *scope, a *Attempt) (Operation, error
 			return Operation{}, err
 		}
 		next.forked = other != ""
+		t.noteSeq(s, q.name)
 	}
 	return t.step(q, whatBegun, next, f.raise(q)...)
 }
@@ -221,5 +222,5 @@ func (f *floor) raise(q *query) []item {
 		next = *f
 	}
 	next.saw(q.name.parsed)
-	return []item{{kindFloor, q.name.parsed.Identity().String(), &next}}
+	return []item{{kind: kindFloor, key: q.name.parsed.Identity().String(), rec: &next}}
 }

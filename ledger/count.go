@@ -1,7 +1,7 @@
 package ledger
 
-// count adds an operation to all that counts it, or takes it away.
-func (t *tx) count(s *scope, name string, o *op, in bool) error {
+// count adds an operation of that size to all that counts it, or takes it away.
+func (t *tx) count(s *scope, o *op, size uint64, in bool) error {
 	for _, c := range []*Counts{&s.counts, &t.head.counts} {
 		switch o.state {
 		case Running:
@@ -16,7 +16,6 @@ func (t *tx) count(s *scope, name string, o *op, in bool) error {
 		add(&c.Forked, bit(o.forked, 0), in)
 	}
 	t.change(scopeKey(s.place.owner, s.name))
-	size := o.bytes(name)
 	add(&t.head.bytes, size, in)
 	return t.account(o.uid, func(a *account) {
 		add(&a.bytes, size, in)

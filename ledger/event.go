@@ -51,6 +51,8 @@ type item struct {
 	kind byte   // kindScope, kindOp, kindFloor, kindTombstone
 	key  string // of place.key: an operation's name, an identity, a hash; "" for a scope
 	rec  record // nil: it is deleted
+
+	fresh bool // there was none, for certain; not in the log
 }
 
 func (e *event) append(b []byte) []byte {
@@ -127,7 +129,7 @@ func (s *setting) parse(p *parser) {
 
 // line returns the event as JSON, which is what its hash is of.
 func (e *event) line(owner uint32, prev [32]byte) []byte {
-	var j jsonWriter
+	j := jsonWriter{buf: make([]byte, 0, 256+400*len(e.items))}
 	j.open('{')
 	j.uint("number", e.number)
 	j.text("chain", chainName(owner))

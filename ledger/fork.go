@@ -17,15 +17,22 @@ func (k *Keeper) fork(t *tx, s *scope, q *query) (string, error) {
 	next := *o
 	next.forked = true
 	return other, t.emit(q.owner, &event{
-		what: whatForked, by: 1 + uint64(q.uid), scope: s.name, items: []item{{kindOp, other, &next}},
+		what: whatForked, by: 1 + uint64(q.uid), scope: s.name, items: []item{{kind: kindOp, key: other, rec: &next}},
 	})
 }
 
 // noteSeq lets fork find a name that is not in the store yet.
-func (t *tx) noteSeq(s *scope, text string) {
-	if len(text) == keygen.Length && likeName.MatchString(text) && text[0] != byte(keygen.ClassS) {
-		t.seqs[s.place.key(kindOp, text[:tagged])] = text
+func (t *tx) noteSeq(s *scope, n name) { t.seqs[s.place.key(kindOp, n.text[:tagged])] = n.text }
+
+// vacant reports whether the scope holds neither a minted name nor any of its forks, nor
+// a child of them.
+func (t *tx) vacant(s *scope, n name) (bool, error) {
+	prefix := s.place.key(kindOp, n.text[:tagged])
+	if t.seqs[prefix] != "" {
+		return false, nil
 	}
+	records, err := t.store.Scan(t.ctx, []byte(prefix), nil, 1)
+	return len(records) == 0, err
 }
 
 // fork returns a name of the scope with the identity, epoch and seq of the given

@@ -38,7 +38,7 @@ func TestLinesAreJSON(t *testing.T) {
 		scope, name, holder := text.Draw(t, "scope"), text.Draw(t, "name"), text.Draw(t, "holder")
 		e := &event{
 			number: 1, what: whatFinished, by: 8, time: 5, clock: 6, scope: scope + "s",
-			items: []item{{kindOp, name, &op{state: Applied, holder: holder, ended: 1}}},
+			items: []item{{kind: kindOp, key: name, rec: &op{state: Applied, holder: holder, ended: 1}}},
 		}
 		var got struct {
 			Scope, Name string

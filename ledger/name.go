@@ -35,15 +35,19 @@ func (n name) hash() (h [16]byte) {
 	return [16]byte(sum[:])
 }
 
-var (
-	likeName = regexp.MustCompile(`^(?i)[a-z][0-9]-`)
-	likeUUID = regexp.MustCompile(`^(?i)(?:urn:uuid:)?([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})$`)
-)
+var likeUUID = regexp.MustCompile(
+	`^(?i)(?:urn:uuid:)?([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})$`)
+
+// likeName reports whether a text begins like a name, in capitals or not.
+func likeName(text string) bool {
+	return len(text) >= 3 && text[0]|0x20 >= 'a' && text[0]|0x20 <= 'z' &&
+		text[1] >= '0' && text[1] <= '9' && text[2] == '-'
+}
 
 // parseName returns the name that a text stands for. Errors are ErrInvalid, and do
 // not repeat the text, which may be somebody's secret.
 func parseName(text string) (name, error) {
-	if likeName.MatchString(text) {
+	if likeName(text) {
 		parsed, err := keygen.Parse(text)
 		if err != nil {
 			return name{}, invalid("name: it begins like a minted name; %w", err)

@@ -112,10 +112,10 @@ func (o *op) keep(result *kept) {
 	}
 }
 
-// bytes returns what the operation costs under a name: its record, an index, and
-// its result.
-func (o *op) bytes(name string) uint64 {
-	size := uint64(opBytes + 2*len(name) + len(encode(o)))
+// bytes returns what the operation costs under a name: its record, of that length, an
+// index, and its result.
+func (o *op) bytes(name string, record int) uint64 {
+	size := uint64(opBytes + 2*len(name) + record)
 	if o.apart() {
 		size += o.size + uint64(len(name))
 	}

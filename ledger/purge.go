@@ -181,10 +181,10 @@ func (t *tx) forget(s *scope, names []string) error {
 		}
 	}
 	for _, identity := range slices.Sorted(maps.Keys(floors)) {
-		e.items = append(e.items, item{kindFloor, identity, floors[identity]})
+		e.items = append(e.items, item{kind: kindFloor, key: identity, rec: floors[identity]})
 	}
 	for _, hash := range slices.Sorted(maps.Keys(stones)) {
-		e.items = append(e.items, item{kindTombstone, hash, stones[hash]})
+		e.items = append(e.items, item{kind: kindTombstone, key: hash, rec: stones[hash]})
 	}
 	if len(e.items) == 0 {
 		return nil

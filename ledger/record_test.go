@@ -22,7 +22,9 @@ func samples() []record {
 	apart.keep(large)
 	e := &event{
 		number: 5, what: whatBegun, by: 1001, time: 5, clock: 6, scope: "s",
-		items: []item{{kindOp, "n", lapsed}, {kindFloor, "i", &floor{highest: 3}}, {kindOp, "gone", nil}},
+		items: []item{
+			{kind: kindOp, key: "n", rec: lapsed}, {kind: kindFloor, key: "i", rec: &floor{highest: 3}}, {kind: kindOp, key: "gone"},
+		},
 	}
 	return []record{
 		&head{id: [16]byte{1}, since: 1, time: 2, wall: 3, events: 4, suspect: true, counts: Counts{Running: 1}, bytes: 5},

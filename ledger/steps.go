@@ -124,7 +124,7 @@ func (t *tx) lapsed(owner uint32, scope, name string) error {
 	}
 	next := *o
 	next.state, next.lapsed = Unknown, true
-	return t.emit(owner, &event{what: whatLapsed, scope: scope, items: []item{{kindOp, name, &next}}})
+	return t.emit(owner, &event{what: whatLapsed, scope: scope, items: []item{{kind: kindOp, key: name, rec: &next}}})
 }
 
 // save writes down the time if that was not done for long.

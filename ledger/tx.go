@@ -1,7 +1,7 @@
 package ledger
 
 import (
-	"cmp"
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -170,7 +170,7 @@ func (t *tx) writes() []store.Write {
 	for key, value := range t.values {
 		writes = append(writes, store.Write{Key: []byte(key), Value: value})
 	}
-	slices.SortFunc(writes, func(a, b store.Write) int { return cmp.Compare(string(a.Key), string(b.Key)) })
+	slices.SortFunc(writes, func(a, b store.Write) int { return bytes.Compare(a.Key, b.Key) })
 	return writes
 }
 

@@ -93,7 +93,7 @@ func (t *tx) expired(s *scope, o *op, q *query, known Operation) error {
 // step makes an operation what next is, in an event with what else it brings, and
 // returns it for its caller.
 func (t *tx) step(q *query, w what, next *op, also ...item) (Operation, error) {
-	items := append([]item{{kindOp, q.name.text, next}}, also...)
+	items := append([]item{{kind: kindOp, key: q.name.text, rec: next}}, also...)
 	err := t.emit(q.owner, &event{what: w, by: 1 + uint64(q.uid), scope: q.scope, items: items})
 	return next.public(q.ref(), t.now, t.wall), err
 }

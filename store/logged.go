@@ -112,17 +112,23 @@ func (s *Bolt) transactLogged(batch []*request) error {
 			return err
 		}
 	}
-	writes := map[string][]byte{}
-	var body []byte
+	size := 0
+	for _, request := range batch {
+		size += request.size + 8*len(request.writes)
+	}
+	body := make([]byte, 0, size)
+	writes := map[string][]byte{} // those that a later request of the batch may meet
 	err := guard(func() error {
 		return s.db.View(func(tx *bbolt.Tx) error {
 			records := tx.Bucket(recordsBucket)
-			for _, request := range batch {
+			for i, request := range batch {
 				if request.err = r.hold(records, writes, request.checks); request.err != nil {
 					continue
 				}
 				for _, w := range request.writes {
-					writes[string(w.Key)] = w.Value
+					if i+1 < len(batch) {
+						writes[string(w.Key)] = w.Value
+					}
 					body = appendWrite(body, w)
 				}
 			}

@@ -1,6 +1,9 @@
 package store
 
-import "fmt"
+import (
+	"bytes"
+	"fmt"
+)
 
 // ValidKey returns ErrInvalid for a key that no store takes. This and the
 // next two are for implementations, so that all refuse the same.
@@ -35,15 +38,15 @@ func ValidCommit(checks []Check, writes []Write) (size int, err error) {
 		}
 		size += len(c.Key) + len(c.Value)
 	}
-	written := make(map[string]struct{}, len(writes))
-	for _, w := range writes {
+	ascending := true // so none is there twice
+	for i, w := range writes {
 		if err := validPair(w.Key, w.Value); err != nil {
 			return 0, err
 		}
 		size += len(w.Key) + len(w.Value)
-		written[string(w.Key)] = struct{}{}
+		ascending = ascending && (i == 0 || bytes.Compare(writes[i-1].Key, w.Key) < 0)
 	}
-	if len(written) < len(writes) {
+	if !ascending && twice(writes) {
 		return 0, fmt.Errorf("%w: commit writes one key twice", ErrInvalid)
 	}
 	if size > MaxCommit {
@@ -60,4 +63,13 @@ func validPair(key, value []byte) error {
 		return fmt.Errorf("%w: a value of %d bytes: must be at most %d", ErrInvalid, len(value), MaxValue)
 	}
 	return nil
+}
+
+// twice reports whether a key is written twice.
+func twice(writes []Write) bool {
+	written := make(map[string]struct{}, len(writes))
+	for _, w := range writes {
+		written[string(w.Key)] = struct{}{}
+	}
+	return len(written) < len(writes)
 }
