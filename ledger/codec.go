@@ -19,7 +19,10 @@ type record interface {
 	parse(p *parser)
 }
 
-func encode(r record) []byte { return r.append([]byte{version}) }
+func encode(r record) []byte { return encodeLong(r, 128) }
+
+// encodeLong is encode for a record of about that many bytes.
+func encodeLong(r record, size int) []byte { return r.append(append(make([]byte, 0, size), version)) }
 
 // decode reads into r what encode returned. Anything else is a store.ErrDamaged.
 func decode(data []byte, r record) error {

@@ -195,6 +195,11 @@ func (k *Keeper) commit(batch []*call) error {
 		return err
 	}
 	t.now, t.wall = k.time.now(t.head.time), k.time.wall()
+	ops := 0
+	for _, c := range batch {
+		ops += c.ops
+	}
+	t.values = make(map[string][]byte, ops)
 	for _, c := range batch {
 		before := t.head.events
 		if c.err = c.decide(t); c.err != nil && t.head.events > before {

@@ -74,6 +74,15 @@ func (e *event) append(b []byte) []byte {
 	return b
 }
 
+// size returns about how long the event is in the log.
+func (e *event) size() int {
+	size := 64 + len(e.scope)
+	for _, i := range e.items {
+		size += len(i.key) + 128
+	}
+	return size
+}
+
 func (e *event) parse(p *parser) {
 	if w := p.take(1); len(w) > 0 {
 		e.what = what(w[0])

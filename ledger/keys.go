@@ -46,19 +46,22 @@ func (p place) append(b []byte) []byte {
 	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(b, p.owner), p.scope)
 }
 
+// beginKey returns the beginning of a key, with room for all of it.
+func beginKey(kind byte, what string) []byte { return append(make([]byte, 0, atTimed+len(what)), kind) }
+
 // key returns the key of what stands in the scope by name.
 func (p place) key(kind byte, what string) string {
-	return string(append(p.append([]byte{kind}), what...))
+	return string(append(p.append(beginKey(kind, what)), what...))
 }
 
 // timedKey returns the key of what stands in the scope by time.
 func (p place) timedKey(kind byte, millis int64, what string) string {
-	return string(append(binary.BigEndian.AppendUint64(p.append([]byte{kind}), uint64(millis)), what...))
+	return string(append(binary.BigEndian.AppendUint64(p.append(beginKey(kind, what)), uint64(millis)), what...))
 }
 
 // timeKey returns the key of what stands in the ledger by time.
 func (p place) timeKey(kind byte, millis int64, what string) string {
-	return string(append(p.append(binary.BigEndian.AppendUint64([]byte{kind}, uint64(millis))), what...))
+	return string(append(p.append(binary.BigEndian.AppendUint64(beginKey(kind, what), uint64(millis))), what...))
 }
 
 // logKey returns the key of the block of a chain that ends with that event.

@@ -18,7 +18,7 @@ type Event struct {
 	Line   []byte // the event as JSON, without a newline: what its hash is of
 }
 
-// maxBlock is how long a block of events becomes before another one begins.
+// maxBlock is how long a block of events becomes; only one event alone may be longer.
 const maxBlock = 256 << 10
 
 // block is a run of events of one chain, as it is stored.
@@ -69,12 +69,12 @@ func (t *tx) emit(owner uint32, e *event) error {
 	}
 	line := e.line(owner, c.last.hash)
 	blocks := t.logs[owner]
-	if len(blocks) == 0 || len(blocks[len(blocks)-1].events) > maxBlock || e.what == whatCheckpoint {
+	data := encodeLong(e, e.size())
+	if len(blocks) == 0 || len(blocks[len(blocks)-1].events)+len(data) > maxBlock || e.what == whatCheckpoint {
 		blocks = append(blocks, &block{prev: c.last.hash})
 		t.logs[owner] = blocks
 	}
 	b := blocks[len(blocks)-1]
-	data := encode(e)
 	b.events, b.last = appendText(b.events, data), e.number
 	t.size += len(data)
 	if e.what == whatCarried {
@@ -94,7 +94,7 @@ func (t *tx) writeLogs() {
 		c := t.records[ownerKey(kindChain, owner)].(*chain)
 		for _, b := range blocks {
 			key := logKey(owner, b.last)
-			t.putRecord(key, b)
+			t.put(key, encodeLong(b, len(b.events)+64))
 			size := uint64(len(key) + len(t.values[key]))
 			c.bytes += size
 			t.head.logBytes += size
