@@ -228,27 +228,4 @@ func (i *item) writeKey(j *jsonWriter) {
 	}
 }
 
-func (o *op) write(j *jsonWriter) {
-	j.text("state", string(o.state))
-	j.uint("uid", uint64(o.uid))
-	j.uint("fence", o.fence)
-	j.text("holder", o.holder)
-	if !o.fingerprint.IsZero() {
-		j.text("fingerprint", o.fingerprint.String())
-	}
-	j.time("began", o.began)
-	if o.ended > 0 {
-		j.time("ended", o.ended)
-	}
-	j.uint("due", uint64(o.due))
-	j.flag("retry", o.retry)
-	j.flag("lapsed", o.lapsed)
-	j.flag("settled", o.settled)
-	j.flag("forked", o.forked)
-	if o.hasResult() {
-		j.hex("result_sha256", o.digest[:])
-		j.uint("result_bytes", o.size)
-	}
-}
-
 func hashLine(line []byte) [32]byte { return sha256.Sum256(line) }

@@ -71,3 +71,27 @@ func (j *jsonWriter) text(key, text string) {
 	}
 	j.buf = append(j.buf, '"')
 }
+
+// write writes the fields of an operation as the log has them.
+func (o *op) write(j *jsonWriter) {
+	j.text("state", string(o.state))
+	j.uint("uid", uint64(o.uid))
+	j.uint("fence", o.fence)
+	j.text("holder", o.holder)
+	if !o.fingerprint.IsZero() {
+		j.text("fingerprint", o.fingerprint.String())
+	}
+	j.time("began", o.began)
+	if o.ended > 0 {
+		j.time("ended", o.ended)
+	}
+	j.uint("due", uint64(o.due))
+	j.flag("retry", o.retry)
+	j.flag("lapsed", o.lapsed)
+	j.flag("settled", o.settled)
+	j.flag("forked", o.forked)
+	if o.hasResult() {
+		j.hex("result_sha256", o.digest[:])
+		j.uint("result_bytes", o.size)
+	}
+}

@@ -8,7 +8,6 @@ import (
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
-	"syscall"
 
 	"go.etcd.io/bbolt"
 )
@@ -154,5 +153,5 @@ func (s *Bolt) Close() error {
 // ever for the locks of a write that panicked. The mapping of the file, which
 // readers may still use, stays until the process ends.
 func (s *Bolt) abandon() error {
-	return errors.Join(syscall.Flock(int(s.file.Fd()), syscall.LOCK_UN), s.file.Close())
+	return errors.Join(unlock(s.file), s.file.Close())
 }
