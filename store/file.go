@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -53,7 +52,7 @@ func find(ctx context.Context, path string, o Options) error {
 		return err
 	}
 	defer lock.Close()
-	if err := flock(ctx, lock, syscall.LOCK_EX); err != nil {
+	if err := flock(ctx, lock, lockExclusive); err != nil {
 		return err
 	}
 	if found, err := exists(path); found || err != nil {
@@ -165,7 +164,7 @@ func openFile(ctx context.Context, path string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := flock(ctx, file, syscall.LOCK_EX); err != nil {
+	if err := flock(ctx, file, lockExclusive); err != nil {
 		file.Close()
 		return nil, err
 	}

@@ -13,11 +13,18 @@ import (
 // A store is only kept where files can be locked and have an owner; elsewhere the
 // package is good for its types.
 
+const (
+	lockShared    = 0
+	lockExclusive = 1
+)
+
+func ownerOf(fs.FileInfo) (uid int, ok bool) { return 0, false }
+
 func private(fs.FileInfo, int) error {
 	return fmt.Errorf("store: %w on this system", errors.ErrUnsupported)
 }
 
-func flock(context.Context, *os.File) error {
+func flock(context.Context, *os.File, int) error {
 	return fmt.Errorf("store: %w on this system", errors.ErrUnsupported)
 }
 

@@ -12,13 +12,28 @@ import (
 	"time"
 )
 
+// How flock locks a file: together with others that read it, or alone.
+const (
+	lockShared    = syscall.LOCK_SH
+	lockExclusive = syscall.LOCK_EX
+)
+
+// ownerOf returns the uid that owns a file, if that is known.
+func ownerOf(info fs.FileInfo) (uid int, ok bool) {
+	sys, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return 0, false
+	}
+	return int(sys.Uid), true
+}
+
 // private returns ErrForeign unless the file is a file of this user's that no
 // other user may read or write.
 func private(info fs.FileInfo, user int) error {
 	if !info.Mode().IsRegular() {
 		return fmt.Errorf("%w: not a regular file but %s", ErrForeign, info.Mode())
 	}
-	if sys, ok := info.Sys().(*syscall.Stat_t); !ok || int(sys.Uid) != user {
+	if owner, ok := ownerOf(info); !ok || owner != user {
 		return fmt.Errorf("%w: not owned by uid %d, which this process runs as: chown it, or run as its owner",
 			ErrForeign, user)
 	}
@@ -30,7 +45,7 @@ func private(info fs.FileInfo, user int) error {
 }
 
 // flock locks the file until it is closed: against all other openers, or, with
-// LOCK_SH, against those that write.
+// lockShared, against those that write.
 func flock(ctx context.Context, file *os.File, how int) error {
 	ctx, cancel := context.WithTimeout(ctx, lockWait)
 	defer cancel()

@@ -76,8 +76,13 @@ func (r *recent) load(file *os.File, fresh bool, base uint64) error {
 	if err := file.Sync(); err != nil {
 		return err
 	}
+	return r.read(info.Size(), base)
+}
+
+// read reads a log of that size, which belongs to a file with that newest transaction.
+func (r *recent) read(size int64, base uint64) error {
 	entries, written := 0, false
-	err = r.log.load(info.Size(), func(body []byte) error {
+	err := r.log.load(size, func(body []byte) error {
 		entries++
 		written = len(body) == 0
 		return eachWrite(body, func(w Write) { r.table.put(bytes.Clone(w.Key), bytes.Clone(w.Value)) })

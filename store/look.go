@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 )
 
 // Look returns the version of the format of the store in the file at path, after it
@@ -36,11 +35,11 @@ func look(path string, kind Kind) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	owner, ok := folder.Sys().(*syscall.Stat_t)
+	owner, ok := ownerOf(folder)
 	if !ok {
 		return 0, fmt.Errorf("%w: who owns %s is not known", ErrForeign, filepath.Dir(path))
 	}
-	if err := private(info, int(owner.Uid)); err != nil {
+	if err := private(info, owner); err != nil {
 		return 0, err
 	}
 	file, err := os.Open(path)
@@ -51,10 +50,33 @@ func look(path string, kind Kind) (int, error) {
 	// Without waiting, so that a daemon that starts waits no longer than this takes.
 	now, cancel := context.WithCancel(context.Background())
 	cancel()
-	if err := flock(now, file, syscall.LOCK_SH); err != nil {
+	if err := flock(now, file, lockShared); err != nil {
 		return 0, err
 	}
 	v := &verifier{file: file}
-	err = v.verify(info.Size(), kind)
-	return v.version, asDamage(err)
+	if err = asDamage(v.verify(info.Size(), kind)); err == nil && kind == Ledger {
+		err = lookAtLog(path, owner, v.meta.transaction)
+	}
+	return v.version, err
+}
+
+// lookAtLog reads the log of a store whose bbolt file has that newest transaction.
+func lookAtLog(path string, owner int, base uint64) error {
+	file, err := os.Open(logPath(path))
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w: %s is not there", ErrLost, logPath(path))
+	}
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err == nil {
+		err = private(info, owner)
+	}
+	if err != nil {
+		return err
+	}
+	r := &recent{log: useLog(file), table: newMemtable()}
+	return r.read(info.Size(), base)
 }

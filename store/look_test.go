@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"testing"
@@ -58,4 +59,29 @@ func TestLook(t *testing.T) {
 		t.Fatal(err)
 	}
 	looks(ErrLost)
+}
+
+// TestLookAtLog: a ledger is looked at with its log.
+func TestLookAtLog(t *testing.T) {
+	s, path := newLedger(t)
+	commit(t, s, "a", nil)
+	commit(t, s, "b", nil)
+	whole := imageOf(t, path)
+	looks := func(i image, want error) {
+		t.Helper()
+		path := i.place(t)
+		if v, err := Look(path, Ledger); !errors.Is(err, want) || err == nil && v != version {
+			t.Errorf("Look = %d, %v, want %v", v, err, want)
+		}
+		if after := imageOf(t, path); !maps.EqualFunc(after, i, bytes.Equal) {
+			t.Error("Look changed something")
+		}
+	}
+	looks(whole, nil)
+	damaged := bytes.Clone(whole[logName])
+	damaged[logHeader+entryStart] ^= 0x40
+	looks(whole.with(damaged), ErrDamaged)
+	without := maps.Clone(whole)
+	delete(without, logName)
+	looks(without, ErrLost)
 }
