@@ -25,6 +25,10 @@ type Client struct {
 	// [ClientSocket] says at the first request.
 	Socket string
 
+	// Owner is the uid of the user whose intents, streams, operations and events are
+	// meant; nil means the caller's own. Another's are for root.
+	Owner *uint32
+
 	once   sync.Once
 	socket string
 	wrong  error // with the socket's path

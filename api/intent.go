@@ -47,19 +47,19 @@ func (c *Client) NameIntent(ctx context.Context, intent string, r IntentRequest)
 	if err != nil {
 		return nil, fmt.Errorf("ask for an intent: %w", err)
 	}
-	return call[Intent](ctx, c, request{method: "PUT", path: intentPath(intent), body: body, repeatable: true})
+	return call[Intent](ctx, c, request{method: "PUT", path: intentPath(intent), body: body, repeatable: true, owned: true})
 }
 
 // Intent returns what is known of an intent: ErrNotFound if it is nothing,
 // ErrExpired if it was forgotten.
 func (c *Client) Intent(ctx context.Context, intent string) (*Intent, error) {
-	return call[Intent](ctx, c, request{method: "GET", path: intentPath(intent)})
+	return call[Intent](ctx, c, request{method: "GET", path: intentPath(intent), owned: true})
 }
 
 // DeleteIntent forgets an intent: asked for again it is a new one, with a new name.
 // That is for an operation that is over and is to be done anew.
 func (c *Client) DeleteIntent(ctx context.Context, intent string) error {
-	return c.tell(ctx, request{method: "DELETE", path: intentPath(intent)})
+	return c.tell(ctx, request{method: "DELETE", path: intentPath(intent), owned: true})
 }
 
 func intentPath(intent string) string { return "/v1/intents/" + url.PathEscape(intent) }

@@ -9,14 +9,15 @@ import (
 	"time"
 
 	"github.com/opmint/opmint/api"
+	"github.com/opmint/opmint/ledger"
 )
 
 // TestProblems: code, status and error stand for each other.
 func TestProblems(t *testing.T) {
 	all := []error{
 		api.ErrBadRequest, api.ErrForbidden, api.ErrNotFound, api.ErrMethodNotAllowed, api.ErrTooLarge,
-		api.ErrExpired, api.ErrFingerprintMismatch,
-		api.ErrOverloaded, api.ErrUnavailable, api.ErrInternal,
+		api.ErrExpired, api.ErrFingerprintMismatch, api.ErrOverloaded, api.ErrUnavailable, api.ErrInternal,
+		ledger.ErrInProgress, ledger.ErrOutcomeUnknown, ledger.ErrFenced,
 	}
 	for _, c := range []struct {
 		err, is error
@@ -33,6 +34,15 @@ func TestProblems(t *testing.T) {
 		{api.ErrOverloaded, api.ErrOverloaded, "overloaded", 503},
 		{api.ErrUnavailable, api.ErrUnavailable, "unavailable", 503},
 		{api.ErrInternal, api.ErrInternal, "internal", 500},
+		{ledger.ErrInvalid, api.ErrBadRequest, "bad-request", 400},
+		{ledger.ErrNotFound, api.ErrNotFound, "not-found", 404},
+		{ledger.ErrExpired, api.ErrExpired, "expired", 410},
+		{ledger.ErrMismatch, api.ErrFingerprintMismatch, "fingerprint-mismatch", 422},
+		{ledger.ErrInProgress, ledger.ErrInProgress, "in-progress", 409},
+		{ledger.ErrOutcomeUnknown, ledger.ErrOutcomeUnknown, "outcome-unknown", 409},
+		{ledger.ErrFenced, ledger.ErrFenced, "fenced", 409},
+		{ledger.ErrOverloaded, api.ErrOverloaded, "overloaded", 503},
+		{ledger.ErrUnavailable, api.ErrUnavailable, "unavailable", 503},
 		{io.ErrUnexpectedEOF, api.ErrInternal, "internal", 500},
 	} {
 		p := api.NewProblem(fmt.Errorf("mint 3 names: %w", c.err))
@@ -52,6 +62,9 @@ func TestProblems(t *testing.T) {
 			if errors.Is(back, other) != (other == c.is) {
 				t.Errorf("%s is %v: %v", wire, other, other != c.is)
 			}
+		}
+		if !errors.Is(back, c.err) && !errors.Is(c.err, io.ErrUnexpectedEOF) {
+			t.Errorf("%s is not %v", wire, c.err)
 		}
 	}
 }

@@ -46,14 +46,14 @@ type Edition struct {
 // [Client.NameIntent].
 func (c *Client) NameInStream(ctx context.Context, stream, intent string) (*StreamName, error) {
 	path := streamPath(stream) + "/names/" + url.PathEscape(intent)
-	return call[StreamName](ctx, c, request{method: "PUT", path: path, repeatable: true})
+	return call[StreamName](ctx, c, request{method: "PUT", path: path, repeatable: true, owned: true})
 }
 
 // VoidSeq declares that a seq of a stream is never to be run; the receiver is to be
 // told. It is ErrExpired if the seq was acked before, and so may have been run.
 func (c *Client) VoidSeq(ctx context.Context, stream string, seq uint64) error {
 	path := streamPath(stream) + "/seqs/" + strconv.FormatUint(seq, 10)
-	return c.tell(ctx, request{method: "DELETE", path: path})
+	return c.tell(ctx, request{method: "DELETE", path: path, owned: true})
 }
 
 // Ack says that all seqs below a number have ended at the receiver.
@@ -62,7 +62,7 @@ func (c *Client) Ack(ctx context.Context, stream string, below uint64) error {
 	if err != nil {
 		return fmt.Errorf("ack: %w", err)
 	}
-	return c.tell(ctx, request{method: "POST", path: streamPath(stream) + "/acked", body: body, repeatable: true})
+	return c.tell(ctx, request{method: "POST", path: streamPath(stream) + "/acked", body: body, repeatable: true, owned: true})
 }
 
 // NewEdition draws a new edition of a stream, above the one that its receiver
@@ -76,7 +76,7 @@ func (c *Client) NewEdition(ctx context.Context, stream string, above keygen.Edi
 	if err != nil {
 		return nil, fmt.Errorf("ask for an edition: %w", err)
 	}
-	return call[Edition](ctx, c, request{method: "POST", path: streamPath(stream) + "/edition", body: body})
+	return call[Edition](ctx, c, request{method: "POST", path: streamPath(stream) + "/edition", body: body, owned: true})
 }
 
 func streamPath(stream string) string { return "/v1/streams/" + url.PathEscape(stream) }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"net"
 	"net/http"
@@ -31,6 +32,7 @@ type request struct {
 	accept       string // empty means JSON
 	body         []byte // JSON; nil means none
 	repeatable   bool   // to do it twice is no harm
+	owned        bool   // it is about what belongs to a user
 }
 
 // call sends r and reads its answer.
@@ -59,12 +61,8 @@ func (c *Client) send(ctx context.Context, r request) (io.ReadCloser, error) {
 	if c.wrong != nil {
 		return nil, fmt.Errorf("ask opmintd: %w", c.wrong)
 	}
-	target := "http://opmint" + r.path
-	if len(r.query) > 0 {
-		target += "?" + r.query.Encode()
-	}
 	w := watch(ctx)
-	req, err := http.NewRequestWithContext(w.ctx, r.method, target, bytes.NewReader(r.body))
+	req, err := http.NewRequestWithContext(w.ctx, r.method, c.target(r), bytes.NewReader(r.body))
 	if err != nil {
 		w.end()
 		return nil, fmt.Errorf("prepare %s %s: %w", r.method, r.path, err)
@@ -91,6 +89,20 @@ func (c *Client) send(ctx context.Context, r request) (io.ReadCloser, error) {
 		return nil, c.refusal(answer, body)
 	}
 	return body, nil
+}
+
+// target returns the URL of a request. Its host is made up.
+func (c *Client) target(r request) string {
+	query := r.query
+	if r.owned && c.Owner != nil {
+		query = url.Values{"uid": {strconv.FormatUint(uint64(*c.Owner), 10)}}
+		maps.Copy(query, r.query)
+	}
+	target := "http://opmint" + r.path
+	if len(query) > 0 {
+		target += "?" + query.Encode()
+	}
+	return target
 }
 
 // open prepares c for its first request.
