@@ -32,7 +32,8 @@ func gauge(name, help string, labels ...string) *prometheus.Desc {
 
 // Describe sends what there is.
 func (*gauges) Describe(c chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{classGauge, epochGauge, usersGauge, connsGauge, inFlightGauge} {
+	own := []*prometheus.Desc{classGauge, epochGauge, usersGauge, connsGauge, inFlightGauge}
+	for _, d := range append(own, ledgerMetrics...) {
 		c <- d
 	}
 }
@@ -61,6 +62,7 @@ func (g *gauges) Collect(c chan<- prometheus.Metric) {
 	send(usersGauge, float64(users))
 	send(connsGauge, float64(connections))
 	send(inFlightGauge, float64(requests))
+	s.collectLedger(c)
 }
 
 // oneOf returns value if it is one of the known ones, else [other].

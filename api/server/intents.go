@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strconv"
 	"time"
 
@@ -152,12 +153,20 @@ func (r *request) intent() (uid uint32, intent string, err error) {
 	return uid, intent, err
 }
 
-// owner returns whose intents and streams a request is about: the caller's, unless
+// owner returns whose intents, streams or operations a request is about: the caller's, unless
 // root says another's.
 func (r *request) owner() (uint32, error) {
 	query, err := r.query("uid")
-	if err != nil || !query.Has("uid") {
-		return r.caller.uid, err
+	if err != nil {
+		return 0, err
+	}
+	return r.ownerIn(query)
+}
+
+// ownerIn is owner for a request whose parameters have been read.
+func (r *request) ownerIn(query url.Values) (uint32, error) {
+	if !query.Has("uid") {
+		return r.caller.uid, nil
 	}
 	text := query.Get("uid")
 	uid, err := strconv.ParseUint(text, 10, 32)

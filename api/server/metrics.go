@@ -9,6 +9,7 @@ import (
 
 	"github.com/opmint/opmint/api"
 	"github.com/opmint/opmint/keygen"
+	"github.com/opmint/opmint/ledger"
 )
 
 // Metrics is what GET /metrics tells, for one Server. What the Server does it
@@ -71,7 +72,7 @@ func NewMetrics() *Metrics {
 func (m *Metrics) preset() {
 	for _, err := range []error{
 		api.ErrBadRequest, api.ErrForbidden, api.ErrNotFound, api.ErrMethodNotAllowed, api.ErrTooLarge,
-		api.ErrExpired, api.ErrFingerprintMismatch,
+		api.ErrExpired, api.ErrFingerprintMismatch, ledger.ErrInProgress, ledger.ErrOutcomeUnknown, ledger.ErrFenced,
 		overloaded(http.StatusTooManyRequests, 0, ""), api.ErrOverloaded, api.ErrUnavailable, api.ErrInternal,
 	} {
 		m.refusal(api.NewProblem(err))

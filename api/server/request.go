@@ -13,7 +13,7 @@ import (
 // request is what a handler reads.
 type request struct {
 	*http.Request
-	segments  [4]string // room for those of the path
+	segments  [5]string // room for those of the path
 	variables []string  // of the path, decoded, in order
 	caller    caller
 	refusal   error // why the caller may not make it, however sound it is

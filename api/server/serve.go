@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"net"
 	"net/http"
 	"time"
 
@@ -41,6 +42,7 @@ func (s *Server) serveAt(ctx context.Context, d *door) error {
 	defer d.away.Wait()
 	h := http.Server{
 		Handler:           s,
+		BaseContext:       func(net.Listener) context.Context { return ctx },
 		ConnContext:       withCaller,
 		ErrorLog:          log.New(s.lines, "", 0),
 		ReadHeaderTimeout: headerTime,

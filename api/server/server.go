@@ -3,7 +3,9 @@
 //
 //	socket → conn, who is calling → route → handler → Minter.Lease → socket
 //
-// A [Server] mints with a [Minter] and knows the rest of the daemon as a [Source].
+// A [Server] mints with a [Minter] and knows the rest of the daemon as a [Source]. A
+// [Ledger] remembers for receivers: where it fails, its requests are answered 503, and
+// names are minted all the same.
 // [Listen] makes the socket that it serves, and [Activated] takes over systemd's.
 //
 // # What it promises
@@ -76,6 +78,7 @@ import (
 
 	"github.com/opmint/opmint/api"
 	"github.com/opmint/opmint/keygen"
+	"github.com/opmint/opmint/ledger"
 )
 
 // Deadlines, after which a client is cut off.
@@ -136,11 +139,16 @@ type Source interface {
 	Lookup(ctx context.Context, name keygen.Name) (claimed time.Time, here bool, err error)
 }
 
+// Ledger returns the receiver's memory, or why there is none now, which is a
+// ledger.ErrUnavailable. It is called for each request, by many goroutines at once.
+type Ledger func() (*ledger.Keeper, error)
+
 // Config is what a [Server] needs.
 type Config struct {
 	Minter  Minter       // what mints
 	Source  Source       // the rest of the daemon
 	Intents Intents      // which names were given to which intents
+	Ledger  Ledger       // which operations were applied; nil: this daemon keeps no ledger
 	Version string       // of the daemon, for GET /v1/healthz
 	Log     *slog.Logger // where faults of the server go
 

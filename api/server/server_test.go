@@ -20,6 +20,7 @@ import (
 
 	"github.com/opmint/opmint/api"
 	"github.com/opmint/opmint/keygen"
+	"github.com/opmint/opmint/ledger"
 	"github.com/opmint/opmint/store/storetest"
 )
 
@@ -31,6 +32,7 @@ type source struct {
 	minter atomic.Pointer[keygen.Minter]
 	leases atomic.Int64 // that were asked for
 	boot   atomic.Int64 // the boot-time clock, in ns
+	keeper *ledger.Keeper
 
 	mu      sync.Mutex
 	fail    error // why nothing can be claimed
@@ -113,7 +115,9 @@ func newServer(t testing.TB, class keygen.Class, namesPerEpoch uint64) (*Server,
 	if err := s.mintAs(t.Context(), testIdentity); err != nil {
 		t.Fatal(err)
 	}
+	s.keeper = newLedger(t, s, storetest.NewMemory())
 	srv := New(Config{
+		Ledger: func() (*ledger.Keeper, error) { return s.keeper, nil },
 		Minter: s, Source: s, Intents: newIntents(t, s, storetest.NewMemory()), Version: "v1.2.3", NamesPerEpoch: namesPerEpoch,
 		UID: uint32(os.Geteuid()), Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	})
