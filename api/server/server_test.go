@@ -37,6 +37,7 @@ type source struct {
 	mu      sync.Mutex
 	fail    error // why nothing can be claimed
 	unread  error // why nothing can be looked up
+	mislaid error // why there is no ledger
 	epoch   uint64
 	renewed byte
 	claimed map[uint64]time.Time
@@ -101,6 +102,12 @@ func (s *source) Lookup(ctx context.Context, name keygen.Name) (time.Time, bool,
 	return at, ok && name.Identity() == testIdentity, cmp.Or(ctx.Err(), s.unread)
 }
 
+func (s *source) ledger() (*ledger.Keeper, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.keeper, s.mislaid
+}
+
 func (s *source) breakWith(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -117,7 +124,7 @@ func newServer(t testing.TB, class keygen.Class, namesPerEpoch uint64) (*Server,
 	}
 	s.keeper = newLedger(t, s, storetest.NewMemory())
 	srv := New(Config{
-		Ledger: func() (*ledger.Keeper, error) { return s.keeper, nil },
+		Ledger: s.ledger,
 		Minter: s, Source: s, Intents: newIntents(t, s, storetest.NewMemory()), Version: "v1.2.3", NamesPerEpoch: namesPerEpoch,
 		UID: uint32(os.Geteuid()), Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	})

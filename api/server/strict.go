@@ -8,7 +8,10 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"strconv"
 	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
 )
 
 // Bounds of a body's JSON.
@@ -38,7 +41,40 @@ func unmarshal(data []byte, v any) error {
 	if err != nil {
 		return fmt.Errorf("%.200w", err)
 	}
+	if halfCharacter(data) {
+		return errors.New("a string has half of a character, as \\ud800 without the other half")
+	}
 	return nil
+}
+
+// halfCharacter reports whether an escape in a JSON stands for half of a surrogate
+// pair by itself (RFC 8259 section 8.2), all of which encoding/json takes for one
+// and the same character.
+func halfCharacter(data []byte) bool {
+	for {
+		i := bytes.IndexByte(data, '\\')
+		if i < 0 {
+			return false
+		}
+		if data = data[i:]; data[1] != 'u' {
+			data = data[2:]
+			continue
+		}
+		half := escaped(data)
+		if data = data[6:]; !utf16.IsSurrogate(half) {
+			continue
+		}
+		if !bytes.HasPrefix(data, []byte(`\u`)) || utf16.DecodeRune(half, escaped(data)) == utf8.RuneError {
+			return true
+		}
+		data = data[6:]
+	}
+}
+
+// escaped returns what an escape such as \u00e9 stands for, in a JSON that is one.
+func escaped(data []byte) rune {
+	n, _ := strconv.ParseUint(string(data[2:6]), 16, 16) // it was read before
+	return rune(n)
 }
 
 // errNull says that a value is null.

@@ -32,6 +32,11 @@ func TestUnmarshal(t *testing.T) {
 		`{"lists":{"A":["x"],"a":[]},"tagged":{"x":{"any":[{"thing":null}]}},"inner":[]}`: "",
 		`{"tagged":{"x":null}}`: "",
 
+		`{"name":"\ud83d\udcb6 \ufffd \u00e9 \\ud800 \n\\"}`: "",
+		`{"name":"\ud800"}`:                   `half of a character`,
+		`{"name":"\udcb6\ud83d"}`:             `half of a character`,
+		`{"name":"\ud83d\u0041"}`:             `half of a character`,
+		`{"name":"\\\ud83d"}`:                 `half of a character`,
 		`{"COUNT":3}`:                         `unknown field "COUNT"`,
 		`{"number":3}`:                        `unknown field "number"`,
 		`{"tagged":{"y":1}}`:                  `unknown field "y"`,
