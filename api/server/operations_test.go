@@ -2,7 +2,6 @@ package server
 
 import (
 	"bytes"
-	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -158,14 +157,9 @@ func (d *daemon) serveAs(uid uint32) *api.Client {
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() {
-		done <- d.server.serveAt(ctx, d.server.newDoor(at, func(socket) caller { return caller{uid: uid} }))
-	}()
-	d.t.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
+	as := func(socket) caller { return caller{uid: uid} }
+	d.others.Go(func() {
+		if err := d.server.serveAt(d.serving, d.server.newDoor(at, as)); err != nil {
 			d.t.Error(err)
 		}
 	})

@@ -140,6 +140,9 @@ type daemon struct {
 	source *source
 	server *Server
 	stop   func() error // stops it and waits until it has
+
+	serving context.Context // until it is stopped
+	others  sync.WaitGroup  // what serves on other sockets
 }
 
 func startServer(t testing.TB, namesPerEpoch uint64) *daemon {
@@ -159,8 +162,10 @@ func startServerWith(t testing.TB, namesPerEpoch uint64, l Limits) *daemon {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- srv.Serve(ctx, at) }()
+	d.serving = ctx
 	d.stop = sync.OnceValue(func() error {
 		cancel()
+		d.others.Wait()
 		return <-done
 	})
 	t.Cleanup(func() {
