@@ -109,6 +109,7 @@
 //	journal                       highest epoch ever, since when memory is unbroken, totals
 //	counter/INCARNATION           what is known of a TPM's counter; kept for ever
 //	ek-template                   from which template the endorsement key is made
+//	ledger                        how far the receiver's ledger was
 //	epoch/IDENTITY/EPOCH          an epoch and what was seen when it was claimed
 //	slot/NNNN                     which epoch is in this slot of KeptEpochs
 //	rollback/WHAT/NN              a rollback, in its slot of KeptRollbacks

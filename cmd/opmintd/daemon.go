@@ -79,10 +79,12 @@ func (d *daemon) run(ctx context.Context, cfg tpm.CounterConfig) error {
 	if err := m.start(ctx); err != nil {
 		return err
 	}
+	r := d.newReceiver(m)
+	defer r.begin(ctx, m)()
 	d.tell(m, cfg)
 	tuneMemory()
 	srv := server.New(server.Config{
-		Minter: m, Source: m, Intents: intents, Version: api.ThisBuild().Version, Log: d.log,
+		Minter: m, Source: m, Intents: intents, Ledger: r.Keeper, Version: api.ThisBuild().Version, Log: d.log,
 		NamesPerEpoch: m.namesPerEpoch, UID: uint32(os.Geteuid()), Metrics: m.meter.Metrics,
 	})
 	if err := srv.Serve(ctx, d.listener); err != nil {

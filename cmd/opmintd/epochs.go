@@ -23,11 +23,12 @@ const busyTime = 5 * time.Second
 // increment and reading, it would be a number lost, or worse, one of which nobody
 // knows whether it is. Then the next who wants one gets it.
 type epochs struct {
-	mint    *mint
-	counter keygen.Counter // of the journal
-	log     *slog.Logger
-	bounded bool // claims draw from the bucket
-	opened  bool // the first was claimed: whoever began the life has drawn for it
+	mint     *mint
+	counter  keygen.Counter  // of the journal
+	identity keygen.Identity // whose epochs they are
+	log      *slog.Logger
+	bounded  bool // claims draw from the bucket
+	opened   bool // the first was claimed: whoever began the life has drawn for it
 
 	pending chan result // of a claim that nobody has taken yet
 }
@@ -90,6 +91,9 @@ func (e *epochs) claim(done chan<- result) {
 		err = e.mint.judgeError(err)
 	} else {
 		e.log.Info("claimed an epoch", "epoch", epoch)
+		if r := e.mint.receiver.Load(); r != nil {
+			r.claimed(e.identity, epoch)
+		}
 	}
 	done <- result{epoch, err}
 }

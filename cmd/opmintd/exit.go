@@ -6,6 +6,7 @@ import (
 
 	"github.com/opmint/opmint/api/server"
 	"github.com/opmint/opmint/keygen"
+	"github.com/opmint/opmint/ledger"
 	"github.com/opmint/opmint/store"
 	"github.com/opmint/opmint/tpm"
 )
@@ -40,7 +41,7 @@ func exitCode(err error) int {
 	case unreliable(err):
 		return exitError
 	case is(err, errRefused, tpm.ErrStranger, tpm.ErrAuthLost, tpm.ErrOwnerAuth, tpm.ErrEndorsementAuth),
-		is(err, store.ErrLost, store.ErrDamaged, store.ErrForeign, store.ErrNewer):
+		is(err, store.ErrLost, store.ErrDamaged, store.ErrForeign, store.ErrNewer, ledger.ErrDiffers):
 		return exitRefused
 	case is(err, server.ErrLocked, server.ErrListening, store.ErrInUse), tpm.Temporary(err):
 		return exitTryAgain

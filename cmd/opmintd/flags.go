@@ -61,11 +61,13 @@ func (c *choice) Set(text string) error {
 	return nil
 }
 
-// Defaults of what intents take, and bounds of the horizon.
+// Defaults of what users can take, and bounds of the horizon.
 const (
 	defaultHorizon = span(192 * time.Hour)
 	defaultIntents = 10_000_000
 	defaultStreams = 10_000
+	defaultRunning = 10_000
+	defaultBytes   = 8 << 30
 
 	minHorizon = time.Second
 	maxHorizon = 10 * 365 * 24 * time.Hour

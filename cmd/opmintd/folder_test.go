@@ -29,7 +29,7 @@ func TestJournalDamaged(t *testing.T) {
 				must(t, err)
 				writeFile(t, path, damage(data))
 				w.launch().refuses(exitRefused, "store is damaged")
-				w.launch().refuses(exitRefused, "restore it from a backup, or, to start empty, move it and "+path+".created away")
+				w.launch().refuses(exitRefused, "restore all of it from a backup, or, to start empty, move it and "+path+".created away")
 				w.loseJournal()
 				w.notices("journal")
 				w.run()
@@ -118,14 +118,14 @@ func TestFolderFull(t *testing.T) {
 		const small = `mount -t tmpfs -o mode=700,size=%s none "$1"`
 		w.mounted(fmt.Sprintf(small, "16k")).refuses(exitError, "no space left on device")
 		// With so few names an epoch, it is not the bucket that refuses.
-		p := w.mounted(fmt.Sprintf(small, "256k"), "--names-per-epoch", "1000")
+		p := w.mounted(fmt.Sprintf(small, "4m"), "--names-per-epoch", "1000")
 		if !p.logs("msg=started") {
 			t.Fatalf("the daemon did not start:\n%s", p.output())
 		}
 		w.check(p, 20)
 		before := p.identity()
 		ballast := filepath.Join("/proc", fmt.Sprint(p.cmd.Process.Pid), "root", w.state, "ballast")
-		if err := os.WriteFile(ballast, make([]byte, 1<<20), 0o600); err == nil {
+		if err := os.WriteFile(ballast, make([]byte, 8<<20), 0o600); err == nil {
 			t.Fatal("the folder is not full")
 		}
 		for errors.Is(errAfter(p.client.Renew(t.Context())), nil) {

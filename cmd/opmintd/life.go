@@ -47,7 +47,7 @@ func (m *mint) begin(ctx context.Context, b birth) error {
 	id := counter.Identity()
 	minter, err := keygen.NewMinter(ctx, keygen.MinterConfig{
 		Class: b.class, Identity: id, Random: m.random, NamesPerEpoch: m.namesPerEpoch,
-		Counter: &epochs{mint: m, counter: counter, log: m.log.With("identity", id), bounded: m.bounded(b)},
+		Counter: &epochs{mint: m, counter: counter, identity: id, log: m.log.With("identity", id), bounded: m.bounded(b)},
 	})
 	if err != nil {
 		return err

@@ -45,7 +45,8 @@ type mint struct {
 	log           *slog.Logger
 	claiming      context.Context // of claims: ends with the daemon, or for the error that ends it
 	meter         *meter
-	fail          func(error) // ends the daemon, for an error that is unreliable
+	receiver      atomic.Pointer[receiver] // is told of epochs; nil: nobody
+	fail          func(error)              // ends the daemon, for an error that is unreliable
 
 	noted vtpmdetect.Timeline // what is in the journal of it; of whoever has the turn
 }

@@ -26,6 +26,9 @@ type options struct {
 	namesPerEpoch              count // 0: as many as an epoch has
 	horizon                    span
 	maxIntents, maxStreams     count
+	maxRunning, maxBytes       count
+	ledgerRestored             bool
+	rebuildLedger              path
 	logFormat, logLevel        choice
 	version, json              bool
 }
@@ -77,6 +80,7 @@ func (o *options) register(cmd *cobra.Command) {
 	o.assume = choice{of: []string{"physical", "virtual"}}
 	o.nvIndex = tpm.DefaultIndex
 	o.horizon, o.maxIntents, o.maxStreams = defaultHorizon, defaultIntents, defaultStreams
+	o.maxRunning, o.maxBytes = defaultRunning, defaultBytes
 	o.logFormat = choice{"text", []string{"text", "json"}}
 	o.logLevel = choice{"info", []string{"debug", "info", "warn", "error"}}
 	flags := cmd.Flags()
@@ -93,6 +97,12 @@ func (o *options) register(cmd *cobra.Command) {
 	flags.Var(&o.horizon, "horizon", "for how long names are remembered at most, by those who retry and those who receive")
 	flags.Var(&o.maxIntents, "max-intents", "intents that a user can have at a time")
 	flags.Var(&o.maxStreams, "max-streams", "streams that a user can have at a time")
+	flags.Var(&o.maxRunning, "max-running", "operations that a user can have running at a time")
+	flags.Var(&o.maxBytes, "max-bytes", "bytes that the ledger keeps for a user")
+	flags.BoolVar(&o.ledgerRestored, "ledger-restored", false,
+		"the ledger is from a backup: what it has not seen may have been applied, until an operator accepts it")
+	flags.Var(&o.rebuildLedger, "rebuild-ledger",
+		"make a ledger in this new file out of the log of the one in the state folder, compare them, and do nothing else")
 	flags.Var(&o.logFormat, "log-format", "how the log is written")
 	flags.Var(&o.logLevel, "log-level", "what the log leaves out is below that")
 	flags.BoolVarP(&o.version, "version", "v", false, "print which build this is, and do nothing else")

@@ -12,6 +12,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	log := slog.New(slog.DiscardHandler)
 	cmd := newCommand(func(ctx context.Context, o *options) error {
 		log = o.logger(stderr)
+		if o.rebuildLedger != "" {
+			return o.rebuild(ctx, stdout)
+		}
 		return runDaemon(ctx, o, log)
 	})
 	cmd.SetArgs(args)

@@ -18,13 +18,14 @@ func TestStateFolder(t *testing.T) {
 	for name, want := range map[string]fs.FileMode{
 		".": fs.ModeDir | 0o700, "..": fs.ModeDir | 0o700,
 		"lock": 0o600, "journal": 0o600, "journal.created": 0o600, "index.auth": 0o600, "index.incarnation": 0o600,
+		"ledger": 0o600, "ledger.created": 0o600, "ledger.log": 0o600,
 	} {
 		if info, err := os.Stat(filepath.Join(r.state, name)); err != nil || info.Mode() != want {
 			t.Errorf("%s: %v, %v, want mode %v", name, info, err, want)
 		}
 	}
 	p.stop()
-	if files, err := os.ReadDir(r.state); err != nil || len(files) != 5 {
+	if files, err := os.ReadDir(r.state); err != nil || len(files) != 8 {
 		t.Errorf("the state folder has %v, %v", files, err)
 	}
 }
