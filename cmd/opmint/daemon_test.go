@@ -16,6 +16,7 @@ import (
 	"github.com/opmint/opmint/api/server"
 	"github.com/opmint/opmint/journal"
 	"github.com/opmint/opmint/keygen"
+	"github.com/opmint/opmint/ledger"
 	"github.com/opmint/opmint/store/storetest"
 )
 
@@ -28,10 +29,11 @@ const testEpoch = 100_000
 // testDaemon is a daemon of class h whose counter is a variable. The zero
 // testDaemon is ready to start.
 type testDaemon struct {
-	minter *keygen.Minter
-	memory *storetest.Memory // of the journal, which outlives a stop
-	cancel context.CancelFunc
-	done   chan error
+	minter   *keygen.Minter
+	memory   *storetest.Memory // of the journal, which outlives a stop
+	receiver *storetest.Memory // of the ledger, likewise
+	cancel   context.CancelFunc
+	done     chan error
 
 	mu      sync.Mutex
 	counter uint64
@@ -57,7 +59,15 @@ func (d *testDaemon) start(socket string) (err error) {
 	if err != nil {
 		return err
 	}
+	if d.receiver == nil {
+		d.receiver = storetest.NewMemory()
+	}
+	keeper, err := ledger.Open(context.Background(), d.receiver, ledger.Config{})
+	if err != nil {
+		return err
+	}
 	s := server.New(server.Config{
+		Ledger: func() (*ledger.Keeper, error) { return keeper, nil },
 		Minter: d.minter, Source: d, Intents: intents, Version: "v1.2.3", NamesPerEpoch: testEpoch, Log: slog.New(slog.DiscardHandler),
 	})
 	var ctx context.Context

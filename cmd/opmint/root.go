@@ -33,6 +33,8 @@ try again.`,
 	cmd.SetVersionTemplate("opmint {{.Version}}\n")
 	cmd.AddCommand(
 		newMintCommand(),
+		newOperationCommand(),
+		newLogCommand(),
 		newStatusCommand(),
 		newDoctorCommand(),
 		newInspectCommand(),

@@ -11,6 +11,7 @@ import (
 
 	"github.com/opmint/opmint/api"
 	"github.com/opmint/opmint/keygen"
+	"github.com/opmint/opmint/ledger"
 	"github.com/opmint/opmint/tpm"
 	"github.com/opmint/opmint/vtpmdetect"
 )
@@ -66,13 +67,14 @@ func exitCode(err error) int {
 func isRefusal(err error) bool {
 	return is(err, keygen.ErrInvalid, vtpmdetect.ErrNotEvidence,
 		api.ErrBadRequest, api.ErrForbidden, api.ErrNotFound, api.ErrMethodNotAllowed, api.ErrTooLarge,
-		api.ErrExpired, api.ErrFingerprintMismatch,
+		api.ErrExpired, api.ErrFingerprintMismatch, ledger.ErrInvalid, ledger.ErrFenced, errEnded, errNotTheLog,
 		tpm.ErrStranger, tpm.ErrAuthLost, tpm.ErrOwnerAuth, tpm.ErrEndorsementAuth)
 }
 
 // isTemporary reports whether trying again may help.
 func isTemporary(err error) bool {
-	return tpm.Temporary(err) || is(err, api.ErrNoDaemon, api.ErrUnanswered, api.ErrUnavailable, api.ErrOverloaded)
+	return tpm.Temporary(err) || is(err, api.ErrNoDaemon, api.ErrUnanswered, api.ErrUnavailable, api.ErrOverloaded,
+		ledger.ErrInProgress, ledger.ErrOutcomeUnknown, ledger.ErrUnavailable)
 }
 
 // is reports whether err is any of the targets.
