@@ -46,8 +46,8 @@ func (r SettleRequest) texts() []string { return r.Result.texts() }
 
 // Operation is what the ledger knows of a name; see [ledger.Operation].
 type Operation struct {
-	Scope string `json:"scope"`
-	Name  string `json:"name"` // in its one spelling
+	Scope string `json:"scope"` // its namespace
+	Name  string `json:"name"`  // in its one spelling
 
 	State    ledger.State `json:"state"`    // running, applied, failed or unknown
 	Replayed bool         `json:"replayed"` // it had ended before: this is memory, and not to be run
@@ -57,12 +57,12 @@ type Operation struct {
 	Orphan      ledger.Orphan      `json:"orphan"`               // reject or retry
 
 	// Holder and Fence are the last ones; absent if it was absorbed.
-	Holder string `json:"holder,omitempty"`
-	Fence  uint64 `json:"fence,omitempty"`
+	Holder string `json:"holder,omitempty"` // a random string
+	Fence  uint64 `json:"fence,omitempty"`  // from 1
 
 	Began        time.Time `json:"began"`                  // first, in UTC
 	LeaseExpires time.Time `json:"lease_expires,omitzero"` // while it runs, or has lapsed
-	Ended        time.Time `json:"ended,omitzero"`
+	Ended        time.Time `json:"ended,omitzero"`         // absent while it runs, or has lapsed
 
 	Lapsed  bool `json:"lapsed,omitempty"`  // unknown because its lease ran out: a late finish would still count
 	Settled bool `json:"settled,omitempty"` // the outcome is an operator's word
@@ -107,7 +107,7 @@ type AbsorbRequest struct {
 
 // AbsorbName is a name of an [AbsorbRequest].
 type AbsorbName struct {
-	Name        string             `json:"name"`
+	Name        string             `json:"name"`                 // as in a [ledger.Ref]
 	Fingerprint ledger.Fingerprint `json:"fingerprint,omitzero"` // absent: none
 }
 
@@ -132,7 +132,7 @@ type ScopeRequest struct {
 // Scope is the answer to GET and PUT /v1/scopes/{scope}. What is counted is counted
 // in this scope.
 type Scope struct {
-	Scope      string   `json:"scope"`
+	Scope      string   `json:"scope"`      // as it was asked for
 	Horizon    Duration `json:"horizon"`    // how long an operation is remembered after its end
 	Records    uint64   `json:"records"`    // operations, in all states
 	Running    uint64   `json:"running"`    // operations

@@ -242,3 +242,14 @@ func TestLogWaits(t *testing.T) {
 		t.Errorf("at the stop: %v", err)
 	}
 }
+
+// TestLogWaitsAsLongAsItSays: no deadline of the connection comes before.
+func TestLogWaitsAsLongAsItSays(t *testing.T) {
+	inBubble(t, keygen.ClassH, func(*Server) {}, func(t *testing.T, p *pipes) {
+		began := time.Now()
+		answer := p.request(p.dial(1000), get("/v1/log?after=99&wait=30s"))
+		if took := time.Since(began); answer.StatusCode != 200 || took != api.MaxLogWait {
+			t.Errorf("status %d after %v", answer.StatusCode, took)
+		}
+	})
+}

@@ -44,6 +44,9 @@ func (s *Server) events(r *request) (action, error) {
 		if err != nil {
 			return consulted(err)
 		}
+		// What is waited for is not the client's to read yet. Fails where the answer goes to
+		// no connection.
+		_ = http.NewResponseController(a.ResponseWriter).SetWriteDeadline(time.Now().Add(wait + writeTime))
 		page, err := await(r.Context(), k, q, wait)
 		if err != nil {
 			return consulted(err)

@@ -57,8 +57,8 @@ func TestEveryCommandHasHelp(t *testing.T) {
 	}
 }
 
-// TestExamplesWork runs the examples of all commands that need no shell and do
-// not change the machine.
+// TestExamplesWork runs the examples of all commands that need no shell, come to an
+// end, and do not change the machine.
 func TestExamplesWork(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "s")
 	t.Setenv(api.SocketVariable, socket)
@@ -74,12 +74,14 @@ func TestExamplesWork(t *testing.T) {
 				t.Errorf("%s: example of another program: %s", cmd.CommandPath(), line)
 			}
 			// Doctor's depend on the machine.
-			if cmd.Name() == "provision" || cmd.Name() == "doctor" || strings.ContainsAny(line, "|<>$'") {
+			if cmd.Name() == "provision" || cmd.Name() == "doctor" || strings.ContainsAny(line, "|<>$'") ||
+				strings.Contains(line, "--follow") {
 				continue
 			}
 			var stdout, stderr strings.Builder
 			code := run(args[1:], strings.NewReader(""), &stdout, &stderr)
-			if code != exitDone || stdout.Len() == 0 || stderr.Len() > 0 {
+			silent := strings.Contains(line, " op list ") || strings.Contains(line, " op accept") // nothing is there, and nothing to say
+			if code != exitDone || (stdout.Len() == 0) != silent || stderr.Len() > 0 {
 				t.Errorf("%s exits %d, prints %q and says %q", line, code, &stdout, &stderr)
 			}
 		}

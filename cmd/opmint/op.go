@@ -30,9 +30,8 @@ name has one final state in a SCOPE, so that a retry is answered and never appli
 again. A scope is yours, unless its name begins with 'shared.': those are everybody's
 who may use the socket.
 
-    begin ──► running ──► finish ──► applied, failed (not applied), unknown
-                 │                                                     │
-                 └── its lease runs out: unknown ──► settle ◄──────────┘
+    begin --> running --> finish --> applied, failed (not applied) or unknown
+    its lease runs out --> unknown --> settle --> applied or failed
 
 Exit codes: 3 refused (another payload, expired, not yours, it has ended), 75 busy
 (another runs it) or unknown: it may have been applied; find out, and settle it.`,

@@ -35,6 +35,10 @@ Exit code 3 says that it is not to be run: it has ended, and what is printed is 
 came of it; or it is expired, or another payload's. Exit code 75: another runs it, or
 its outcome is unknown.
 
+ORPHAN says what happens once the lease ran out, for who begins first: with reject the
+outcome is unknown until it is settled; with retry, for what is absolute by nature, the
+next who asks runs it again.
+
 HOLDER tells this attempt apart from all others; given again, the answer is the same,
 so that an answer that was lost does no harm. Without one it is drawn.`,
 		Example: `  opmint op begin pay $NAME --payload order-7.json
@@ -49,12 +53,12 @@ so that an answer that was lost does no harm. Without one it is drawn.`,
 			return daemonProblem(begin(cmd.Context(), cmd, ledger.Ref{Scope: args[0], Name: args[1]}, a, &o))
 		},
 	}
-	cmd.Flags().Var(&o.holder, "holder", "`text` that tells this attempt apart (default: random)")
-	cmd.Flags().Var(&o.payload, "payload", "`file` with what the operation is, or - for standard input: the same each time")
-	cmd.Flags().Var(&o.fingerprint, "fingerprint", "`sha256:…` of the payload, in place of it")
+	cmd.Flags().Var(&o.holder, "holder", "`text` that tells this attempt apart (default random)")
+	cmd.Flags().Var(&o.payload, "payload", "`file` with what is asked for, or - for standard input")
+	cmd.Flags().Var(&o.fingerprint, "fingerprint", "`hash` of the payload, as sha256:…, in place of it")
 	cmd.Flags().Var(&o.lease, "lease", "`time` until which nobody else runs it, such as 5m (default 30s)")
 	cmd.Flags().StringVar(&o.orphan, "orphan", string(ledger.OrphanReject),
-		"what happens when its lease runs out: reject (its outcome is unknown) or retry (it is run again)")
+		"once its lease ran out: reject, or retry")
 	o.register(cmd)
 	completeFlag(cmd, "orphan", []string{string(ledger.OrphanReject), string(ledger.OrphanRetry)})
 	return cmd

@@ -69,8 +69,8 @@ type resultOptions struct {
 
 func (o *resultOptions) register(cmd *cobra.Command) {
 	cmd.Flags().IntVar(&o.status, "status", 0, "`number` that those get who repeat the operation, 0 to 999")
-	cmd.Flags().StringArrayVar(&o.headers, "header", nil, "`'NAME: VALUE'` that they get; may be given again")
-	cmd.Flags().Var(&o.body, "body", "`file` that they get, or - for standard input; more than 1 MiB is not kept")
+	cmd.Flags().StringArrayVar(&o.headers, "header", nil, "`text` that they get, as 'NAME: VALUE'; may be given again")
+	cmd.Flags().Var(&o.body, "body", "`file` that they get, or -; over 1 MiB it is not kept")
 }
 
 // result returns what the flags say; nil if they say nothing.
@@ -153,7 +153,7 @@ func newFinishCommand() *cobra.Command {
 	}
 	outcomes := []string{string(ledger.Applied), string(ledger.Failed), string(ledger.Unknown)}
 	cmd := &cobra.Command{
-		Use:   "finish SCOPE NAME applied|failed|unknown --holder H --fence N [--status N] [--header 'NAME: VALUE']… [--body FILE]",
+		Use:   "finish SCOPE NAME applied|failed|unknown --holder H --fence N [--body FILE …]",
 		Short: "End an operation",
 		Long: `End an operation that you run. 'failed' means: not applied, and it never will be. If
 you cannot say that, end it as 'unknown', which stays until somebody settles it.
@@ -188,7 +188,7 @@ func newSettleCommand() *cobra.Command {
 	}
 	outcomes := []string{string(ledger.Applied), string(ledger.Failed)}
 	cmd := &cobra.Command{
-		Use:   "settle SCOPE NAME applied|failed [--status N] [--header 'NAME: VALUE']… [--body FILE]",
+		Use:   "settle SCOPE NAME applied|failed [--body FILE …]",
 		Short: "Say what became of an operation whose outcome is unknown",
 		Long: `Say what became of an operation whose outcome is unknown, once you have found out:
 that is for good. Without a result, that of its end stays, if there was one.`,

@@ -125,6 +125,7 @@ func newAcceptCommand() *cobra.Command {
 		Long: `Take a ledger that was restored from a backup as it is. It has forgotten what was
 applied since; until it is accepted, names that it has not seen are exit code 75, and
 from then on they are run. For root and the daemon's own user.`,
+		Example:               `  opmint op accept`,
 		Args:                  noArguments,
 		ValidArgsFunction:     cobra.NoFileCompletions,
 		DisableFlagsInUseLine: true,
