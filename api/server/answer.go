@@ -55,9 +55,11 @@ func (a *answer) json(status int, v any) error {
 	if err != nil {
 		return fmt.Errorf("write the answer: %w", err)
 	}
+	body = append(body, '\n')
 	a.Header()["Content-Type"] = jsonType
+	a.Header()["Content-Length"] = []string{strconv.Itoa(len(body))} // net/http finds out by itself where it is short
 	a.WriteHeader(status)
-	_, err = a.Write(append(body, '\n'))
+	_, err = a.Write(body)
 	return err
 }
 

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"reflect"
 	"strconv"
 	"strings"
@@ -26,13 +25,12 @@ const (
 // twice, null, which it would take for a field that is absent, and anything after the
 // object. Its errors are short, whatever the data.
 func unmarshal(data []byte, v any) error {
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.UseNumber()
-	if err := check(d, reflect.TypeOf(v).Elem(), maxDepth); err != nil {
-		return err
+	if !json.Valid(data) {
+		return syntax(json.Unmarshal(data, new(json.RawMessage)))
 	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("it goes on after its JSON object")
+	w := walk{data}
+	if err := w.value(reflect.TypeOf(v).Elem(), maxDepth); err != nil {
+		return err
 	}
 	err := json.Unmarshal(data, v)
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
@@ -45,6 +43,17 @@ func unmarshal(data []byte, v any) error {
 		return errors.New("a string has half of a character, as \\ud800 without the other half")
 	}
 	return nil
+}
+
+// syntax says what is wrong with what is no JSON.
+func syntax(err error) error {
+	switch text := err.Error(); {
+	case text == "unexpected end of JSON input":
+		return errors.New("its JSON breaks off")
+	case strings.HasSuffix(text, "after top-level value"):
+		return errors.New("it goes on after its JSON object")
+	}
+	return fmt.Errorf("it is no JSON: %.200w", err)
 }
 
 // halfCharacter reports whether an escape in a JSON stands for half of a surrogate
@@ -75,66 +84,6 @@ func halfCharacter(data []byte) bool {
 func escaped(data []byte) rune {
 	n, _ := strconv.ParseUint(string(data[2:6]), 16, 16) // it was read before
 	return rune(n)
-}
-
-// errNull says that a value is null.
-var errNull = errors.New("null")
-
-// check reads the next value, which goes into a t. A nil t is one that reads for
-// itself: its fields are its own affair, and whether they are null.
-func check(d *json.Decoder, t reflect.Type, depth int) error {
-	token, err := d.Token()
-	if err != nil {
-		return syntax(err)
-	}
-	open, ok := token.(json.Delim)
-	switch {
-	case token == nil && !readsNull(t):
-		return errNull
-	case !ok:
-		return nil
-	case depth == 0:
-		return fmt.Errorf("it nests deeper than %d", maxDepth)
-	case open == '{':
-		err = checkObject(d, inside(t), depth-1)
-	default:
-		for t = element(inside(t)); err == nil && d.More(); {
-			err = check(d, t, depth-1)
-		}
-	}
-	if err != nil {
-		return err
-	}
-	_, err = d.Token() // what closes it
-	return syntax(err)
-}
-
-// checkObject reads the fields of an object.
-func checkObject(d *json.Decoder, t reflect.Type, depth int) error {
-	seen := map[string]bool{}
-	for d.More() {
-		token, err := d.Token()
-		if err != nil {
-			return syntax(err)
-		}
-		name := token.(string) // no other token begins a field
-		of, known := field(t, name)
-		switch {
-		case !known:
-			return fmt.Errorf("unknown field %.40q", name)
-		case seen[name]:
-			return fmt.Errorf("field %.40q stands there twice", name)
-		case len(seen) == maxFields:
-			return fmt.Errorf("an object has more than %d fields", maxFields)
-		}
-		seen[name] = true
-		if err := check(d, of, depth); err == errNull {
-			return fmt.Errorf("field %.40q is null", name)
-		} else if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // field returns the type of an object's field, and whether there is one.
@@ -171,17 +120,6 @@ func inside(t reflect.Type) reflect.Type {
 func element(t reflect.Type) reflect.Type {
 	if t != nil && (t.Kind() == reflect.Slice || t.Kind() == reflect.Map) {
 		return t.Elem()
-	}
-	return nil
-}
-
-// syntax says what is wrong with the JSON.
-func syntax(err error) error {
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return errors.New("its JSON breaks off")
-	}
-	if err != nil {
-		return fmt.Errorf("it is no JSON: %.200w", err)
 	}
 	return nil
 }

@@ -79,13 +79,14 @@ func TestUnmarshal(t *testing.T) {
 		`{"name":"` + "\n" + `"}`:             `no JSON`,
 		`{"inner":[1 2]}`:                     `no JSON`,
 		`{"inner":[}`:                         `no JSON`,
-		strings.Repeat(`{"tagged":`, 100_000): `unknown field "tagged"`,
-		`{"tagged":{"x":` + strings.Repeat(`[`, 100_000):     `nests deeper than 16`,
-		`{"tagged":{"x":` + strings.Repeat(`{"a":`, 100_000): `nests deeper than 16`,
-		`{"` + strings.Repeat("a", 1<<20) + `":1}`:           `unknown field "aaaa`,
-		`{"count":` + strings.Repeat("1", 1<<20) + `}`:       `unexpected number 1111`,
-		`{"lists":{` + manyFields(maxFields) + `}}`:          "",
-		`{"lists":{` + manyFields(maxFields+1) + `}}`:        `more than 1024 fields`,
+		strings.Repeat(`{"tagged":`, 100_000): `no JSON`,
+		strings.Repeat(`{"tagged":`, 9999) + "0" + strings.Repeat("}", 9999):                `unknown field "tagged"`,
+		`{"tagged":{"x":` + strings.Repeat(`[`, 9000) + strings.Repeat("]", 9000) + "}}":    `nests deeper than 16`,
+		`{"tagged":{"x":` + strings.Repeat(`{"a":`, 9000) + "0" + strings.Repeat("}", 9002): `nests deeper than 16`,
+		`{"` + strings.Repeat("a", 1<<20) + `":1}`:                                          `unknown field "aaaa`,
+		`{"count":` + strings.Repeat("1", 1<<20) + `}`:                                      `unexpected number 1111`,
+		`{"lists":{` + manyFields(maxFields) + `}}`:                                         "",
+		`{"lists":{` + manyFields(maxFields+1) + `}}`:                                       `more than 1024 fields`,
 	} {
 		var f form
 		err := unmarshal([]byte(text), &f)
