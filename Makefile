@@ -26,7 +26,7 @@ installed    = $(DESTDIR)$(PREFIX)
 # checks and installs packages, and the shells and readers of what is in them.
 setup:
 	@packaging/need gcc libc6-dev libssl-dev swtpm curl uuid-runtime nodejs python3-cryptography qemu-user util-linux \
-		postgresql tpm2-tools socat systemd
+		postgresql redis-server tpm2-tools socat systemd
 	@vmtest/setup.sh
 	@packaging/need git debootstrap lintian rpm procps man-db mandoc bash-completion fish zsh
 	@packaging/testdata/root >/dev/null
@@ -76,7 +76,7 @@ fuzz:
 
 # Ratios to peers, all measured in one run. WRITE=README.md puts the tables there.
 bench:
-	@packaging/need swtpm uuid-runtime postgresql
+	@packaging/need swtpm uuid-runtime postgresql redis-server
 	go run ./bench $(if $(WRITE),-write $(WRITE))
 
 # A journal with ten million intents; it takes minutes and 5 GB in TMPDIR.

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 func TestRun(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "README.md")
 	page := "before\n<!-- bench:names -->\nold\n<!-- /bench:names -->\nbetween\n" +
-		"<!-- bench:intents -->\n<!-- /bench:intents -->\n" +
+		"<!-- bench:intents -->\n<!-- /bench:intents -->\n<!-- bench:ledger -->\n<!-- /bench:ledger -->\n" +
 		"<!-- bench:daemon -->\n<!-- /bench:daemon -->\n<!-- bench:crowd -->\n<!-- /bench:crowd -->\nafter\n"
 	if err := os.WriteFile(file, []byte(page), 0o600); err != nil {
 		t.Fatal(err)
@@ -40,9 +40,11 @@ func TestRun(t *testing.T) {
 	}
 	names, rest, _ := strings.Cut(out.String(), "\n\n| what | a second")
 	intents, rest, _ := strings.Cut(rest, "\n\n| what | a second")
+	ledger, rest, _ := strings.Cut(rest, "\n\n| what | a second")
 	daemon, crowd, _ := strings.Cut(rest, "\n\n| crowd of")
 	want := "before\n<!-- bench:names -->\n\n" + names + "\n\n<!-- /bench:names -->\nbetween\n" +
 		"<!-- bench:intents -->\n\n| what | a second" + intents + "\n\n<!-- /bench:intents -->\n" +
+		"<!-- bench:ledger -->\n\n| what | a second" + ledger + "\n\n<!-- /bench:ledger -->\n" +
 		"<!-- bench:daemon -->\n\n| what | a second" + daemon + "\n\n<!-- /bench:daemon -->\n" +
 		"<!-- bench:crowd -->\n\n| crowd of" + crowd + "<!-- /bench:crowd -->\nafter\n"
 	if string(got) != want {
@@ -54,6 +56,7 @@ func TestRun(t *testing.T) {
 		"mint, new connection, 1 client", "mint, new connection, 4 clients", "mint, new connection, 16 clients",
 		"new intents, 1 client", "new intents, 16 clients", "new intents, 64 clients",
 		"known intents, 1 client", "known intents, 16 clients", "known intents, 64 clients",
+		"operations, daemon, 64 clients", "operations, in-process, 1 client", "replays, 16 clients", "names absorbed, 10,000 at a time",
 		"names of one text answer", "`opmint mint`", "the client's own user", "another user"} {
 		if !strings.Contains(out.String(), "\n| "+row) {
 			t.Errorf("no row of %s", row)
@@ -64,7 +67,7 @@ func TestRun(t *testing.T) {
 // TestBig measures a journal that is not so big.
 func TestBig(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "README.md")
-	if err := os.WriteFile(file, []byte("<!-- bench:big -->\n<!-- /bench:big -->\n"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte("<!-- bench:big -->\n<!-- /bench:big -->\n<!-- bench:bigledger -->\n<!-- /bench:bigledger -->\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	var out strings.Builder
@@ -74,6 +77,7 @@ func TestBig(t *testing.T) {
 	for _, text := range []string{
 		"\n| known intents, among 5000, 1 client |", "\n| new intents, among 5000, 16 clients |", "| new intents, among 1000, 16 clients |",
 		"\nA journal with 5000 intents takes ", "Opening it takes ", "and after a crash ",
+		"\n| operations, in-process, among 5000, 1 client |", "\nA ledger with 5000 records takes ", "then the heap has ",
 	} {
 		if !strings.Contains(out.String(), text) {
 			t.Errorf("no %q in\n%s", text, &out)

@@ -116,15 +116,20 @@ func (l *load) run(n int) error {
 }
 
 // ask makes one request.
-func (l *load) ask(c *client) (err error) {
+func (l *load) ask(c *client) error {
+	request := l.request
+	if l.make != nil {
+		request = l.make(c.buf[:0])
+	}
+	return l.send(c, request)
+}
+
+// send sends a request and reads its answer.
+func (l *load) send(c *client, request []byte) (err error) {
 	if c.conn == nil {
 		if c.conn, err = net.Dial("unix", l.socket); err != nil {
 			return err
 		}
-	}
-	request := l.request
-	if l.make != nil {
-		request = l.make(c.buf[:0])
 	}
 	if _, err := c.conn.Write(request); err != nil {
 		return err

@@ -3,7 +3,8 @@
 //
 //	go run ./bench                     print the tables
 //	go run ./bench -write README.md    put them into the file, too
-//	go run ./bench -big 10000000       only the table of a journal with so many intents
+//	go run ./bench -big 10000000       only the tables of a journal with so many intents,
+//	                                   and of a ledger with so many records
 //
 // A table's subjects take turns, round after round, so that what disturbs the
 // machine disturbs them all. What counts is the ratio of one to another, which
@@ -13,7 +14,7 @@
 //
 // The daemon is measured as it is run: opmintd, with a software TPM, against a
 // server in Go that sends back what it gets, against uuidd of util-linux, and, for
-// what it remembers, against PostgreSQL.
+// what it remembers, against PostgreSQL and Redis.
 // Servers are processes of their own; clients write requests that are ready, on
 // connections that are kept or made for each.
 //
@@ -44,7 +45,7 @@ func main() {
 	flag.StringVar(&o.file, "write", "", "put the tables into this `file`, between their markers")
 	flag.IntVar(&o.rounds, "rounds", 11, "how often each subject is measured, 1 or more")
 	flag.DurationVar(&o.length, "length", 100*time.Millisecond, "how long each measurement takes, about")
-	flag.Uint64Var(&o.big, "big", 0, "measure a journal with so many `intents`, and nothing else")
+	flag.Uint64Var(&o.big, "big", 0, "measure a journal with so many `intents`, a ledger with so many records, and nothing else")
 	flag.Parse()
 	if flag.Arg(0) == echoCommand {
 		fmt.Fprintf(os.Stderr, "bench: %v\n", serveEcho(flag.Arg(1)))
@@ -61,7 +62,13 @@ func main() {
 // run measures all tables, prints them, and puts them into the file.
 func run(ctx context.Context, o options, stdout io.Writer) error {
 	if o.big > 0 {
-		return measure(ctx, "big", o, stdout, func(ctx context.Context) (*table, func(), error) { return bigTable(ctx, o.big) })
+		err := measure(ctx, "big", o, stdout, func(ctx context.Context) (*table, func(), error) { return bigTable(ctx, o.big) })
+		if err != nil {
+			return err
+		}
+		return measure(ctx, "bigledger", o, stdout, func(ctx context.Context) (*table, func(), error) {
+			return bigLedgerTable(ctx, o.big)
+		})
 	}
 	names, err := namesTable(ctx)
 	if err != nil {
@@ -71,6 +78,9 @@ func run(ctx context.Context, o options, stdout io.Writer) error {
 		return err
 	}
 	if err := measure(ctx, "intents", o, stdout, intentsTable); err != nil {
+		return err
+	}
+	if err := measure(ctx, "ledger", o, stdout, ledgerTable); err != nil {
 		return err
 	}
 	daemon, servers, stop, err := daemonTable(ctx)
