@@ -73,6 +73,12 @@ func bigLedger(ctx context.Context, dir string, n uint64) (k *ledger.Keeper, end
 		return nil, nil, "", err
 	}
 	took := time.Since(start)
+	for more := true; more && err == nil; { // the checkpoint of so many new records
+		more, err = k.Step(ctx)
+	}
+	if err != nil {
+		return nil, nil, "", errors.Join(err, s.Close())
+	}
 	running, stop := context.WithCancel(context.Background())
 	var work sync.WaitGroup
 	work.Go(func() { _ = k.Run(running) }) // ends with its context
